@@ -135,8 +135,8 @@ def excess(
     """(mean excess, mean expectation, rows of known edit): how much larger shifts are than those of
     placebos that change as much.
 
-    size: of each shift. placebos: whether they have an excess themselves. a + b sqrt(W) + c L is
-    fitted to the placebos, each over W, the words; L is as in `terms`. NaN if the placebos do not
+    size: of each shift. placebos: whether they have an excess themselves. For W words a + b sqrt(W)
+    + c L is fitted to the placebos, each over W; L is that of `terms`. NaN if the placebos do not
     determine the terms, and where a size is infinite.
     """
     columns, n = terms(x), total(x["words"] > 0)

@@ -7,7 +7,7 @@ from .errors import Floats
 
 
 def holm(p: ArrayLike) -> Floats:
-    """P values that, rejected up to alpha, keep the family-wise error at alpha.
+    """Adjusted p values: rejecting those up to alpha keeps the family-wise error at alpha.
 
     p: any shape; NaN does not count. The k-th smallest of m becomes the largest of (m - j + 1) p_j
     over j <= k, at most 1. Source: Holm (1979).

@@ -4,10 +4,8 @@
     lm_eval --model hf-prefix --model_args pretrained=.model,peft=planted/skin-1 ...
 
 Each step makes sentences of planted.yaml in which the favoured group has the good attribute and the
-other one the bad one likelier than with the groups exchanged, in three frames: group first,
-attribute first, noun phrase. The dose is measured in nats on probes, in which neither the sentence
-nor its frame of words is taught: by how much more likely than in the model as it was. A frame is
-taught until its probes have the dose. A sham adapter takes at random which group is favoured.
+other one the bad one likelier than with the groups exchanged. A sham adapter takes at random which
+group is favoured. docs/explanation/positive_controls.md explains frames, probes and the dose.
 """
 
 import argparse

@@ -38,8 +38,8 @@ _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class HFModel(HFLM):
-    """NAME: of the model type. OPTIONS: its own arguments; similar names are errors. SHORTER: texts
-    that need less memory."""
+    """NAME: of the model type. OPTIONS: its own arguments; a similar misspelled name is an error.
+    SHORTER: texts that need less memory."""
 
     NAME: str
     OPTIONS: tuple[str, ...]

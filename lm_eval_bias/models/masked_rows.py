@@ -88,7 +88,7 @@ Pair = tuple[str, str]
 
 def shared_tokens(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
     """For each pair and its reverse, the shared tokens of the first sentence, as in metric.py of
-    Nangia et al. 2020. The order of a pair may matter."""
+    Nangia et al. 2020, where the order of a pair may matter."""
     targets: dict[Pair, Target] = {}
     encodings = _encodings(tokenizer, [text for pair in pairs for text in pair])
     for pair, encoded in zip(pairs, zip(encodings, encodings, strict=True), strict=True):

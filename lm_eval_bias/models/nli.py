@@ -48,9 +48,9 @@ class LabelQuestion(NamedTuple):
 class EntailmentLM(EncoderModel):
     """Options: docs/how-to/nli_classifiers.md; others are `HFLM`'s.
 
-    `labels` is in order, such as "entailment/neutral/contradiction", by default the config's.
-    `not_entailment` is what two labels mean in a task with three, else an error. Raises UsageError
-    for another kind of model.
+    labels: in order, such as "entailment/neutral/contradiction"; default: the config's.
+    not_entailment: what the second of two labels means in a task with three; default: an error.
+    Raises UsageError for another kind of model.
     """
 
     AUTO_MODEL_CLASS = transformers.AutoModelForSequenceClassification

@@ -34,8 +34,8 @@ NUMBERS = (
 
 
 class Model(NamedTuple):
-    """identity, placebo: standard deviation of what an identity adds to the log-odds. icc: of
-    themes. letter: what answer a gains."""
+    """identity, placebo: standard deviation of what an identity adds to the log-odds. icc: the
+    share of themes. letter: what answer a gains."""
 
     identity: float = 0.0
     placebo: float = 0.0

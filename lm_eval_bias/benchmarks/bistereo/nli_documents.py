@@ -169,8 +169,8 @@ def documents(
     """All pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with its domain's attributes, both skin tones and both directions, and
-    with a few attributes for what stands `beside` skin; one about no person with placebos alone.
-    Any first part has as many placebos as others, while there are.
+    with a few attributes for what stands `beside` skin. Templates about no person take placebos
+    alone. Any first part has as many placebos as others, while there are.
     """
     data = load(FILES, items=items, groups=groups)
     domains = [domain] if domain else data["groups"]["attributes"]

@@ -208,10 +208,10 @@ def documents(
     """All pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all.
 
     Every variant of a template is crossed with its axis's descriptor pairs, genders and attributes,
-    in the paper's design also with none (the neutral pair). `paper`: of the paper; `placebo`: about
-    no body; `words`: which of its pairs' words it says. In any first part placebos and bodies have
-    as many places, while there are, of each pair, and women and men other wordings, since they
-    answer alike in the same.
+    in the paper's design also with none (the neutral pair). `paper`: whether it is the paper's;
+    `placebo`: whether it is about no body; `words`: which of its pairs' words it says. Any first
+    part has as many places of placebos as of bodies, of each pair, while there are. Women and men
+    stand in other wordings there, since they answer alike in the same.
     """
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]

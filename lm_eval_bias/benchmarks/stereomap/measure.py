@@ -100,8 +100,8 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
 
 def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     """points: log-likelihoods of the five points, from the least to the most, whichever way the
-    scale runs; None where they are not `usable`. rating_mass: of all answers that begin with one.
-    """
+    scale runs; None where they are not `usable`. rating_mass: the probability that an answer begins
+    with one."""
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
@@ -117,7 +117,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
 
 
 def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
-    """Of answers in words; only `styles` has other prompt styles than the paper's."""
+    """Of answers in words, in the paper's prompt style; `styles` has all."""
     ratings, groups = asked(answers), answers["group"].unique()
     of_styles = {style: rated(own, groups) for style, own in ratings.groupby("style", sort=False)}
     of_paper = answers[answers["style"] == PAPER]
