@@ -174,7 +174,8 @@ def with_groups(
 
 
 def _filled(intensities: ArrayLike) -> Floats:
-    """Cells with the mean over events and the deviations that their answers have."""
+    """Cells whose mean over all events is that of their answers; deviations grow by the share of
+    missing ones."""
     given = np.asarray(intensities, dtype=float)
     there, mean = ~np.isnan(given), mean_intensity(given)
     return mean + ratio(np.where(there, given - mean, 0) * len(given), there.sum(axis=0))

@@ -102,7 +102,7 @@ def flat(answer: Any) -> list[float]:
 
 
 def dose(questions: Questions, scores: np.ndarray, bias: np.ndarray, metric: Metric) -> float:
-    """NaN where no dose up to `MOST` is seen with `POWER`."""
+    """The dose that is seen with `POWER`; NaN where none up to `MOST` is."""
 
     def numbers(nats: float) -> list[Number]:
         values = questions.summary(questions.records(scores + nats * bias)).values

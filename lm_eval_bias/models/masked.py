@@ -248,7 +248,7 @@ class MaskedLM(EncoderModel):
                 return self.model(input_ids=ids).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head needs none of a text's other positions."""
+        """Whether the head gives the same logits without a text's other positions."""
         length = min(6, self.max_length)
         position = np.arange(3) % length
         ids = np.full((3, length), self._mask)

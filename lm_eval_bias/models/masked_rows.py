@@ -149,8 +149,8 @@ def _encodings(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
 
 
 def _words(text: str, encoding: Any) -> list[int]:
-    """The number of each token's word. Words also end at blanks, which Gemma's tokenizer
-    ignores."""
+    """The number of each token's word. Words also end at blanks: Gemma's tokenizer makes one word
+    of a text."""
     numbers: list[int] = []
     number, last, before = -1, None, (0, 0)
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):

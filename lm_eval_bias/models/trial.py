@@ -45,8 +45,8 @@ def thresholds(config: Any) -> list[int]:
 
 
 def rope_limit(config: Any) -> float:
-    """The longest text whose rotary frequencies do not depend on its length, as longrope and
-    dynamic ones do."""
+    """The longest text whose rotary frequencies do not depend on its length. Longrope and dynamic
+    ones follow the longest text of a pass."""
 
     def limits(settings: dict[str, Any]) -> Iterator[int]:
         kind = settings.get("rope_type", settings.get("type"))
@@ -162,8 +162,8 @@ def with_plain(
 
 
 def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: torch.Tensor) -> bool:
-    """Whether logits behind a pack's nodes are those of plain passes. logits: shape (nodes,
-    vocabulary)."""
+    """Whether the logits behind nodes of a pack, shape (nodes, vocabulary), are those of plain
+    passes."""
     texts = [trie.tokens[: i + 1][trie.end[: i + 1] > i].tolist() for i in nodes.tolist()]
     return Comparison(*with_plain(model, texts, logits), 0, []).agrees()
 

@@ -163,8 +163,8 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
 
 
 def units(answers: Any, **_: Any) -> dict[str, Any]:
-    """The log-odds of C itself, whole and per token, and less those of other phrases. Source: after
-    Zhao et al., Calibrate Before Use (2021), section 4."""
+    """The log-odds of C itself, whole and per token, and less those of other phrases in its place.
+    Source: after Zhao et al., Calibrate Before Use (2021), section 4."""
     x = _numbered(answers)
     own = x[x["context"] == "stereotype"].set_index("number")
     expected = x["content_free"].where(x["context"] == "content-free", 1)

@@ -362,7 +362,7 @@ def _gaps(x: Any, total: Any, name: str) -> Values:
 
 
 def tables_aat(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
-    """groups (Figure 4) and gaps."""
+    """groups (Figure 4) and gaps, of all and of each pair of groups."""
     columns = ("group", "side", "domain")
     both = zip(rows("asked", *columns), rows("valid", *columns), strict=True)
     groups = []
