@@ -229,13 +229,15 @@ def is_test(metric: Metric) -> bool:
 
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why; unread: what could not be read; short: newer runs skipped
-    because an older one covered more documents. across: the conditions that name models."""
+    because an older one covered more documents. across: the conditions that name models. others: of
+    tasks without a measure, without metrics; their numbers are by the harness's name and filter."""
 
     runs: list[Run]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
     across: Collection[str] = ()
+    others: Sequence[Run] = ()
 
 
 def find(
@@ -263,7 +265,6 @@ def find(
     given = {place.path for place in places}
     read: list[Run] = []
     notes: list[str] = []
-    foreign: list[str] = []
     samples, phrases = [], []
     for path, place in files(places, names, notes):
         name = DATED.match(path.name)
@@ -279,7 +280,7 @@ def find(
                 phrases.append(clean(content))
                 continue
             recorded = {key: at(content, key) for key in RECORDED}
-            runs = _of_results(path, name and name["date"], clean(content), known, notes, foreign)
+            runs = _of_results(path, name and name["date"], clean(content), known, notes)
             for run in runs:
                 model = place.name or run.model
                 read.append(run._replace(place=place, model=model, recorded=recorded))
@@ -295,7 +296,14 @@ def find(
                 f"{place.name}={place.path}: expected runs of one model that no path before has, "
                 f"found {models} models"
             )
-    notes += [*_of_samples(samples), *foreign]
+    others = [run for run in read if not run.metrics and (tasks is None or run.task in tasks)]
+    read = [run for run in read if run.metrics]
+    notes += _of_samples(samples)
+    if others:
+        notes.append(
+            f"{', '.join(sorted({run.task for run in others}))}: without a measure of bias; "
+            "lm-eval-bias compare --metric METRIC --task TASK compares any metric of samples"
+        )
     there = sorted({run.task for run in read})
     for task in sorted(set(tasks or ()).difference(there)) if there else ():
         raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
@@ -313,9 +321,12 @@ def find(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
             "--log_samples"
         )
-    named = _named_apart([_with_phrases(run, phrases) for run in kept])
+    with_phrases = [_with_phrases(run, phrases) for run in kept]
+    named = _named_apart([*with_phrases, *_newest(others, conditions)[0]])
     shown = [_by_condition(run, conditions) for run in named]
-    return FinishedRuns(shown, notes, unread, short, conditions)
+    return FinishedRuns(
+        shown[: len(kept)], notes, unread, short, conditions, others=shown[len(kept) :]
+    )
 
 
 def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--metrics") -> None:
@@ -431,15 +442,10 @@ def _kind(path: Path) -> bytes | None:
 
 
 def _of_results(
-    path: Path,
-    date: str | None,
-    content: Any,
-    known_tasks: Mapping[str, Task],
-    notes: list[str],
-    foreign: list[str],
+    path: Path, date: str | None, content: Any, known_tasks: Mapping[str, Task], notes: list[str]
 ) -> Iterator[Run]:
-    """Its runs. date: None of a file of `merge`. notes gets what is wrong with others; foreign, the
-    tasks without a measure. Raises Unreadable."""
+    """Its runs, those of tasks without a measure, too. date: None of a file of `merge`. notes gets
+    what is wrong with others. Raises Unreadable."""
     configs, results = mapping(content, "configs"), at(content, "results")
     if not (configs and isinstance(results, dict)):
         raise Unreadable(path, "no results file of lm_eval: it has no `configs` and `results`")
@@ -462,7 +468,8 @@ def _of_results(
                 continue
             why = "its table `numbers` is not one; run it again"
         elif known is None:
-            foreign.append(f"{path}: {task} is a task of the harness, without a measure of bias")
+            run = _run(path, task, content, None, samples, date)
+            yield run._replace(numbers=_of_harness(mapping(results, task), run.n))
             continue
         else:
             why = _without_cells(task, configs[task], results.get(task), samples)
@@ -747,6 +754,18 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
             ),
         )
     return list(metrics.values())
+
+
+def _of_harness(results: Json, n: int) -> dict[Key, Number]:
+    """(metric, filter) -> number, as the harness computed it, ± 1.96 of its standard errors."""
+    numbers: dict[Key, Number] = {}
+    for name, text in results.items():
+        metric, _, filter_ = name.partition(",")
+        value, stderr = (as_float(x) for x in (text, results.get(f"{metric}_stderr,{filter_}")))
+        if filter_ and not metric.endswith("_stderr") and math.isfinite(value):
+            low, high = value - 1.96 * stderr, value + 1.96 * stderr
+            numbers[metric, filter_] = Number(value, stderr, low, high, n=n)
+    return numbers
 
 
 def _with_phrases(run: Run, files: Sequence[Json]) -> Run:

@@ -243,6 +243,18 @@ def numbers(rows: Rows) -> Table:
     return Table([Cell(title) for title in titles], body, frozenset({0, 1, 4, 5}))
 
 
+def others(runs: Iterable[Run]) -> Table:
+    """The numbers of tasks without a measure, as the harness computed them."""
+    rows = [
+        [*(Cell(str(text)) for text in (run.task, run.model, *key)), number_cell(number)]
+        for run in sorted(runs, key=lambda run: (run.task, run.model))
+        for key, number in run.numbers.items()
+    ]
+    head = [Cell(title) for title in ("task", "model", "metric", "filter", "value")]
+    title = "As the harness computed them, ± 1.96 standard errors; without a verdict"
+    return Table(head, rows, frozenset({0, 1, 2, 3}), title)
+
+
 def plain(rows: Rows) -> Table:
     """A table that no exhibit shows. NAME_low, NAME_high and NAME_n stand with NAME."""
     keys = list(rows[0]) if rows else []

@@ -119,7 +119,7 @@ def write(
     writer = _Writer(folder, known, paper_values, transcripts, drawing, latex_papers, models)
     for model in models:
         folder.write(model.file, writer.page(model))
-    overview, first = writer.overview(finished.notes)
+    overview, first = writer.overview(finished.notes, finished.others)
     folder.write("index.html", overview)
     if brief is not None:
         page = _page("report_brief.html", page="brief.html", known=known, **first)
@@ -184,7 +184,7 @@ class _Writer:
         what = {"page": model.file, "model": model, "sections": sections, **first}
         return _page("report_model.html", **what)
 
-    def overview(self, notes: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    def overview(self, notes: Sequence[str], others: Sequence[Run]) -> tuple[str, dict[str, Any]]:
         """The first page, and what the first screen of the brief shows."""
         self.ids.clear()
         runs = [run for model in self.models for run in model.runs]
@@ -210,6 +210,7 @@ class _Writer:
             sections=sections,
             models=self.models,
             warnings=list(_warnings(self.models)),
+            others=others and exhibited.others(others),
             notes=[*notes, *(missing() if self.drawing else [])],
             **self.first(self.models, where),
         )
