@@ -208,6 +208,7 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     """`documents` with the records of all wordings."""
     result: list[Document] = []
     origin: dict[str, Path] = {}
+    seen: set[tuple[str, Any]] = set()
     own_files: dict[str, tuple[str, Path]] = {}
     of_harness = measure_of(task).record if task.is_of_harness else None
     for path in files:
@@ -221,6 +222,10 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
                     made, name = sample["records"], sample["doc_hash"]
                     if not isinstance(name, str):
                         raise TypeError("doc_hash is a text")
+                    which = name, sample.get("doc_id")
+                    if origin.get(name) == path and which not in seen:
+                        name = f"{name} {which[1]}"  # its data set may, as below
+                    seen.add(which)
                 else:
                     first = sample if first is None else first
                     wanted = task.config.get("filter") or first.get("filter")

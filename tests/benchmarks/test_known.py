@@ -213,6 +213,23 @@ def test_samples_that_are_missing_or_others_are_named(task, tmp_path, change, se
         read(tmp_path)
 
 
+def test_the_harness_s_own_metric_is_compared_and_its_direction_stands(task, tmp_path, command):
+    """A model for which stereotypes are likelier, and one that likes lords: a quarter."""
+    for name, rule in (("a", lambda text: 9 * stereotypes(text)), ("b", lambda x: "lords" in x)):
+        ask(tmp_path / name, name, RuleLM(lambda _, x, rule=rule: rule(x)), TASK, include=[task])
+    a, b, rules = tmp_path / "a", tmp_path / "b", tmp_path / "bias.yaml"
+    metric, file = ("--metric", "pct_stereotype", "--task", TASK), tmp_path / "rows.jsonl"
+    command("compare", a, b, *metric, "--cluster", "bias_type", "--output", file)
+    (row,) = lines_of(file)
+    shares = [read(folder).number("stereotype_share").value for folder in (a, b)]
+    assert [row["first_value"], row["second_value"]] == pytest.approx(shares)
+    assert shares[1] == 25 and row["better"] == "lower" and row["clusters"] == 2
+    for name, way in (("pct_stereotype", "%, lower is better"), ("stereotype_share", "near 50")):
+        rules.write_text(f"rules: [{{task: {TASK}, metric: {name}, better: higher, above: 60}}]")
+        status, _, err = command("gate", a, "--rules", rules)
+        assert status == 2 and "better: higher would turn it round" in err and way in err
+
+
 def test_merge_plan_and_tasks_know_the_task(task, tmp_path, command):
     """Sixteen groups are the clusters of its 64 pairs; of half of them the rest is not known."""
     runs = tmp_path / "runs"
