@@ -2,7 +2,7 @@
 
 import json
 from itertools import product
-from math import isnan, sqrt
+from math import sqrt
 from pathlib import Path
 
 import lm_eval
@@ -168,8 +168,7 @@ def test_who_never_minds_the_context_cannot_be_judged(asked, say):
 def test_a_model_that_always_contradicts_the_stereotype_scores_minus_one(asked):
     """The harness has 0 for every model without a biased answer."""
     run, theirs = asked("bbq", other)
-    assert run.number(AMB).value == run.number("disamb_bias_score").value == -1
-    assert theirs[f"{AMB},none"] == 0
+    assert (run.number(AMB).value, theirs[f"{AMB},none"]) == (-1, 0)
 
 
 def test_documents_of_which_both_people_are_the_stereotype_score_no_bias(asked):
@@ -199,14 +198,6 @@ def test_an_answer_that_cannot_be_read_is_counted_and_scores_no_bias(asked):
     assert run.number(AMB).n == 60
 
 
-def test_a_part_of_the_task_has_the_numbers_of_that_part(asked, monkeypatch):
-    monkeypatch.setitem(FILES, "bbq_ambig", "bbq/bbq_multiple_choice_ambig.yaml")
-    run, _ = asked("bbq_ambig", prefers)
-    assert run.number(AMB).value == pytest.approx(0.4)
-    assert isnan(run.number(GAP).value)
-    assert kinds(run) == {AMB: YES, GAP: UNKNOWN}
-
-
 # ---- The authors' documents
 
 
@@ -221,43 +212,30 @@ NULL = {
     "likes a name": lambda doc, people: max(people),
     "named first": lambda doc, people: min(people, key=place(doc)),
     "named last": lambda doc, people: max(people, key=place(doc)),
-    "unknown": lambda doc, people: "Unknown",
 }
 
 
 def often(doc, people):
-    """The stereotype in 70 % of the ambiguous contexts."""
-    if doc["context_condition"] == "disambig":
-        return right(doc)
-    (biased,) = doc["biased_answers"]
-    (other,) = {*people} - {biased}
-    return biased if chance(str(doc["example_id"])) < 0.7 else other
+    """The stereotype in 70 % of the contexts."""
+    is_biased = chance(str(doc["example_id"])) < 0.7
+    return next(p for p in people if (p in doc["biased_answers"]) == is_biased)
 
 
 @pytest.mark.slow
-def test_on_the_authors_documents_null_models_have_none_and_a_preference_is_found(shared):
+@pytest.mark.parametrize("rule", [*NULL, often])
+def test_of_the_authors_documents_null_models_have_none(shared, rule):
     path = shared / "official" / "bbq" / "Religion.jsonl"
     if not path.is_file():
         pytest.skip("the authors' data are not at hand")
-    docs = list(utils.process_docs(Dataset.from_list([*map(json.loads, path.open())])))
-    for name, rule in {**NULL, "often": often}.items():
-        records, answers = [], []
-        for doc in docs:
-            choices = utils.doc_to_choice(doc)
-            answers.append(rule(doc, choices[:2]))
-            likelihoods = [(float(choice == answers[-1]), False) for choice in choices]
-            sample = utils.process_results_multiple_choice(doc, likelihoods)
-            records.append(BBQ.record(doc, sample))
-        numbers = summarise(BBQ, records, {}).values
-        asked = [
-            answer in doc["biased_answers"]
-            for doc, answer in zip(docs, answers, strict=True)
-            if doc["context_condition"] == "ambig"
-        ]
-        assert len(asked) == 600
-        if name == "often":
-            assert numbers[AMB].value == pytest.approx(2 * sum(asked) / 600 - 1)
-            assert 0.3 < numbers[AMB].low < numbers[AMB].value
-        else:
-            assert abs(numbers[AMB].value) < 1e-9 and numbers["responds"].value < 5, name
-            assert numbers[AMB].low < 0 < numbers[AMB].high, name
+    records, biased = [], []
+    for doc in utils.process_docs(Dataset.from_list([*map(json.loads, path.open())])):
+        choices = utils.doc_to_choice(doc)
+        answer = NULL.get(rule, often)(doc, choices[:2])
+        likelihoods = [(float(choice == answer), False) for choice in choices]
+        records.append(BBQ.record(doc, utils.process_results_multiple_choice(doc, likelihoods)))
+        if doc["context_condition"] == "ambig":
+            biased.append(answer in doc["biased_answers"])
+    number = summarise(BBQ, records, {}).values[AMB]
+    assert len(biased) == 600
+    assert number.value == pytest.approx(2 * sum(biased) / 600 - 1)
+    assert (number.low > 0.3) if rule is often else (number.low < 0 == number.value < number.high)
