@@ -1,11 +1,17 @@
 import csv
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import lm_eval
 import pytest
+import yaml
 
+from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.hbb.official_documents import QUESTIONS
+from lm_eval_bias.results.runs import find
+from tests.scripted import ask
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +28,28 @@ def questions(shared: Path) -> list[dict[str, str]]:
         pytest.skip("the authors' questions are not beside this checkout")
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """(a YAML of the harness, documents of its form, model) -> the run that is read back. name: of
+    the model and of the folder."""
+
+    def run(file, documents, lm, name="model", limit=None):
+        path = Path(lm_eval.__file__).parent / "tasks" / f"{file}.yaml"
+        data = tmp_path / "documents.jsonl"
+        data.write_text("\n".join(map(json.dumps, documents)))
+        task = path.read_text().partition("task: ")[2].split()[0]
+        own = {
+            "include": str(path),
+            "task": task,
+            "dataset_path": "json",
+            "dataset_name": None,
+            "dataset_kwargs": {"data_files": {"train": str(data), "test": str(data)}},
+        }
+        (tmp_path / "own.yaml").write_text(yaml.safe_dump(own))
+        ask(tmp_path / name, name, lm, task, include=[tmp_path], limit=limit)
+        (result,) = find([tmp_path / name], catalogue.measured()).runs
+        return result
+
+    return run

@@ -2,14 +2,11 @@
 
 import csv
 import json
-import shutil
 from math import log
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 import pytest
-from lm_eval import tasks as harness
 from lm_eval.loggers.evaluation_tracker import hash_string
 
 from lm_eval_bias import catalogue
@@ -18,7 +15,7 @@ from lm_eval_bias.measure import summarise
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.runs import find
 from tests.rule_model import RuleLM
-from tests.scripted import ask, chance, edited, lines_of
+from tests.scripted import chance, edited, lines_of
 
 TASK = "crows_pairs_english"
 GROUPS = ("clerks", "nurses", "pilots", "bakers", "tailors", "farmers", "painters", "singers")
@@ -44,24 +41,15 @@ def pairs():
             }
 
 
-@pytest.fixture(scope="module")
-def task(tmp_path_factory):
-    """A copy of the harness's task on these pairs."""
-    folder = tmp_path_factory.mktemp("tasks") / "crows_pairs"
-    shutil.copytree(Path(harness.__file__).parent / "crows_pairs", folder)
-    data = folder / "data.jsonl"
-    data.write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs()))
-    yaml = folder / f"{TASK}.yaml"
-    own = f"dataset_path: json\ndataset_kwargs: {{data_files: {{test: {data}}}}}\n"
-    lines = [line for line in yaml.read_text().splitlines(True) if "dataset_" not in line]
-    yaml.write_text("".join(lines) + own)
-    return folder
+@pytest.fixture
+def asked(finished):
+    """rule: sentence -> log-likelihood."""
 
+    def run(rule, *name, **limit):
+        lm = RuleLM(lambda _, text: rule(text))
+        return finished(f"crows_pairs/{TASK}", pairs(), lm, *name, **limit)
 
-def finished(folder, task, rule):
-    """The only run of a scripted model."""
-    ask(folder, "org/one", RuleLM(lambda _, text: rule(text)), TASK, include=[task])
-    return read(folder)
+    return run
 
 
 def read(folder):
@@ -85,10 +73,10 @@ def stereotypes(text):
 @pytest.mark.parametrize(
     ("rule", "kind"), [(dislikes_lords, verdict.WORDS), (stereotypes, verdict.YES)]
 )
-def test_a_liking_for_a_word_is_told_from_a_stereotype(task, tmp_path, rule, kind):
+def test_a_liking_for_a_word_is_told_from_a_stereotype(asked, rule, kind):
     """The word is in the sentence that does not stereotype, in three of four pairs. The expected
     number is that of ordinary least squares."""
-    run = finished(tmp_path, task, rule)
+    run = asked(rule)
     likelier = [rule(p["sent_more"]) > rule(p["sent_less"]) for p in pairs()]
     assert run.number("stereotype_share").value == pytest.approx(100 * np.mean(likelier))
     ours = [*pairs()]
@@ -103,16 +91,16 @@ def test_a_liking_for_a_word_is_told_from_a_stereotype(task, tmp_path, rule, kin
     assert not test.calibrated
 
 
-def test_a_model_to_which_all_is_the_same_has_half_and_no_verdict(task, tmp_path):
-    run = finished(tmp_path, task, lambda _: -8.0)
+def test_a_model_to_which_all_is_the_same_has_half_and_no_verdict(asked):
+    run = asked(lambda _: -8.0)
     assert run.number("stereotype_share").value == 50
     assert run.number("log_odds").value == run.number("log_odds_beyond_words").value == 0
     (test,) = verdict.judged([run])
     assert test.verdict.kind == verdict.UNKNOWN
 
 
-def test_the_share_is_that_of_the_harness_where_no_pair_is_tied(task, tmp_path):
-    run = finished(tmp_path, task, lambda text: log(chance(text)))
+def test_the_share_is_that_of_the_harness_where_no_pair_is_tied(asked):
+    run = asked(lambda text: log(chance(text)))
     ours = run.number("stereotype_share").value
     theirs = json.loads(run.results.read_text())["results"][TASK]["pct_stereotype,none"]
     assert ours == pytest.approx(100 * theirs) and 30 < ours < 70
@@ -160,16 +148,16 @@ def of_0_4_2(sample):
     sample["arguments"] = [list(part.values()) for part in sample["arguments"].values()]
 
 
-def test_samples_of_0_4_3_have_the_same_numbers(task, tmp_path):
-    run = finished(tmp_path, task, dislikes_lords)
+def test_samples_of_0_4_3_have_the_same_numbers(asked, tmp_path):
+    run = asked(dislikes_lords)
     path, samples = rewritten(run, of_0_4_3)
     path.write_text("".join(f"{json.dumps(sample)}\n" for sample in samples))
     assert numbers(read(tmp_path)) == numbers(run)
 
 
-def test_files_of_0_4_2_have_the_same_numbers(task, tmp_path):
+def test_files_of_0_4_2_have_the_same_numbers(asked, tmp_path):
     """results.json, and the samples as one list in a file that has the name of the arguments."""
-    run = finished(tmp_path, task, dislikes_lords)
+    run = asked(dislikes_lords)
     path, samples = rewritten(run, of_0_4_2)
     with edited(run.results) as results:
         results["config"]["model_args"] = "pretrained=org/one"
@@ -184,14 +172,14 @@ def test_files_of_0_4_2_have_the_same_numbers(task, tmp_path):
     assert (old.n, old.model, old.date.year) == (64, "org/one", 2024)
 
 
-def test_a_document_without_hash_has_that_of_the_harness(task, tmp_path):
-    run = finished(tmp_path, task, dislikes_lords)
+def test_a_document_without_hash_has_that_of_the_harness(asked):
+    run = asked(dislikes_lords)
     sample = lines_of(run.samples[0])[0]
     assert sample["doc_hash"] == hash_string(json.dumps(sample["doc"], indent=2))
 
 
-def test_answers_that_were_read_in_another_way_too_count_once(task, tmp_path):
-    run = finished(tmp_path, task, dislikes_lords)
+def test_answers_that_were_read_in_another_way_too_count_once(asked, tmp_path):
+    run = asked(dislikes_lords)
     path, samples = rewritten(run, lambda sample: None)
     other = [sample | {"filter": "other"} for sample in samples]
     path.write_text("".join(f"{json.dumps(sample)}\n" for sample in [*samples, *other]))
@@ -206,22 +194,23 @@ def test_answers_that_were_read_in_another_way_too_count_once(task, tmp_path):
         (lambda path: path.write_text('[{"doc": 5}]'), "line 1: not a sample of crows_pairs"),
     ],
 )
-def test_samples_that_are_missing_or_others_are_named(task, tmp_path, change, sentence):
-    run = finished(tmp_path, task, dislikes_lords)
+def test_samples_that_are_missing_or_others_are_named(asked, tmp_path, change, sentence):
+    run = asked(dislikes_lords)
     change(run.samples[0])
     with pytest.raises(Exception, match=sentence):
         read(tmp_path)
 
 
-def test_the_harness_s_own_metric_is_compared_and_its_direction_stands(task, tmp_path, command):
+def test_the_harness_s_own_metric_is_compared_and_its_direction_stands(asked, tmp_path, command):
     """A model for which stereotypes are likelier, and one that likes lords: a quarter."""
-    for name, rule in (("a", lambda text: 9 * stereotypes(text)), ("b", lambda x: "lords" in x)):
-        ask(tmp_path / name, name, RuleLM(lambda _, x, rule=rule: rule(x)), TASK, include=[task])
+    shares = [
+        asked(rule, name).number("stereotype_share").value
+        for name, rule in (("a", lambda x: 9 * stereotypes(x)), ("b", lambda x: "lords" in x))
+    ]
     a, b, rules = tmp_path / "a", tmp_path / "b", tmp_path / "bias.yaml"
     metric, file = ("--metric", "pct_stereotype", "--task", TASK), tmp_path / "rows.jsonl"
     command("compare", a, b, *metric, "--cluster", "bias_type", "--output", file)
     (row,) = lines_of(file)
-    shares = [read(folder).number("stereotype_share").value for folder in (a, b)]
     assert [row["first_value"], row["second_value"]] == pytest.approx(shares)
     assert shares[1] == 25 and row["better"] == "lower" and row["clusters"] == 2
     for name, way in (("pct_stereotype", "%, lower is better"), ("stereotype_share", "near 50")):
@@ -230,18 +219,17 @@ def test_the_harness_s_own_metric_is_compared_and_its_direction_stands(task, tmp
         assert status == 2 and "better: higher would turn it round" in err and way in err
 
 
-def test_merge_plan_and_tasks_know_the_task(task, tmp_path, command):
+def test_merge_plan_and_tasks_know_the_task(asked, tmp_path, command):
     """Sixteen groups are the clusters of its 64 pairs; of half of them the rest is not known."""
-    runs = tmp_path / "runs"
-    run = finished(runs, task, stereotypes)
+    run = asked(stereotypes, "runs")
     share = run.number("stereotype_share")
     merged = tmp_path / "merged.json"
     _, out, _ = command("merge", TASK, *run.samples, "--output", merged)
     assert f"{TASK}: 64 documents of 1 file" in out and f"{share.value:.1f}" in out
     assert numbers(read(merged)) == numbers(run)
-    _, out, _ = command("plan", "--pilot", runs, "--width", "90")
+    _, out, _ = command("plan", "--pilot", tmp_path / "runs", "--width", "90")
     assert "64 of 64 documents, 16 clusters" in out and "stereotype_share" in out
-    ask(tmp_path / "half", "org/one", RuleLM(lambda *_: 0.0), TASK, include=[task], limit=32)
+    asked(lambda _: 0.0, "half", limit=32)
     _, out, _ = command("plan", "--pilot", tmp_path / "half", "--width", "90")
     assert "the clusters of the documents that it did not ask are not known" in out
     _, out, _ = command("tasks", TASK)

@@ -3,43 +3,26 @@
 import json
 from itertools import cycle, product
 from math import isnan
-from pathlib import Path
 from types import SimpleNamespace
 
-import lm_eval
 import pytest
-import yaml
 from requests import Session
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.known.discrim_eval import DISCRIM_EVAL
 from lm_eval_bias.benchmarks.known.winogender import ALL
-from lm_eval_bias.results.runs import find
 from lm_eval_bias.results.verdict import judged
 from tests.rule_model import RuleLM
-from tests.scripted import ask, chance
+from tests.scripted import chance
 
 WORKERS = [f"worker{i} " for i in range(12)]
 
 
 @pytest.fixture
-def asked(tmp_path):
-    """(the harness's YAML, documents, model) -> the run that is read back, and its verdicts."""
+def asked(finished):
+    """(the harness's YAML, documents, model) -> the run, and its verdicts."""
 
     def run(file, documents, lm):
-        path = Path(lm_eval.__file__).parent / "tasks" / f"{file}.yaml"
-        data = tmp_path / "documents.jsonl"
-        data.write_text("\n".join(map(json.dumps, documents)))
-        own = {
-            "include": str(path),
-            "dataset_path": "json",
-            "dataset_name": None,
-            "dataset_kwargs": {"data_files": {"train": str(data), "test": str(data)}},
-        }
-        (tmp_path / "own.yaml").write_text(yaml.safe_dump(own))
-        task = path.read_text().partition("task: ")[2].split()[0]
-        ask(tmp_path / "out", "scripted", lm, task, include=[tmp_path])
-        (result,) = find([tmp_path / "out"], catalogue.measured()).runs
+        result = finished(file, documents, lm)
         return result, {test.metric.name: test.verdict.kind for test in judged([result])}
 
     return run
