@@ -13,7 +13,7 @@ from lm_eval_bias.figures import process
 from lm_eval_bias.show.folder import Folder
 from tests.hostile import run_of
 
-BY_DOMAIN = [{"bias_type": "race", "terms": 20, "ss": 60.0, "ss_low": 51.0, "ss_high": 69.0}]
+SCORES = [{"pair": "a, b", "dimension": "c", "bias_score": 0.5}]
 LACKING = "Figures are missing: the process that draws figures ended "
 
 
@@ -22,8 +22,8 @@ def runs(tmp_path):
     """Of two models, each with a figure, and one that they share. No process draws yet."""
     process.drawing.end()
     for i, model in enumerate("ab"):
-        tables = {"categories": BY_DOMAIN}
-        run_of(tmp_path / "runs", model, task="stereoset_intrasentence", tables=tables, minutes=i)
+        tables = {"scores": SCORES}
+        run_of(tmp_path / "runs", model, task="mist_wabt", tables=tables, minutes=i)
     return tmp_path / "runs"
 
 
