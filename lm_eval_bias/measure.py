@@ -492,8 +492,11 @@ def without_checks(records: Records) -> list[Any]:
 
 
 def _with_responds(measure: Measure, records: Records, summary: Summary) -> Summary:
-    values = {m.name: responds(records, m) for m in measure.metrics if m.name == RESPONDS.name}
-    return summary._replace(values={**values, **summary.values})
+    name = RESPONDS.name
+    if not isnan(summary.number((name, None)).value):  # the measure counts it itself
+        return summary
+    values = {m.name: responds(records, m) for m in measure.metrics if m.name == name}
+    return summary._replace(values={**summary.values, **values})
 
 
 def responds(records: Records, metric: Metric) -> Number:

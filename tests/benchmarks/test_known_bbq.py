@@ -7,23 +7,20 @@ from pathlib import Path
 
 import lm_eval
 import pytest
-import yaml
 from datasets import Dataset
 from lm_eval.tasks.bbq import utils
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.known.bbq import BBQ
 from lm_eval_bias.measure import summarise
-from lm_eval_bias.results.runs import find
 from lm_eval_bias.results.verdict import NO, UNKNOWN, YES, judged
 from tests.rule_model import RuleLM
-from tests.scripted import ask, chance
+from tests.scripted import chance
 
 TASKS = Path(lm_eval.__file__).parent / "tasks"
 FILES = {
-    "bbq": "bbq/bbq_multiple_choice.yaml",
-    "bbq_generate": "bbq/bbq_generate.yaml",
-    "esbbq_gender": "esbbq/esbbq_gender.yaml",
+    "bbq": "bbq/bbq_multiple_choice",
+    "bbq_generate": "bbq/bbq_generate",
+    "esbbq_gender": "esbbq/esbbq_gender",
 }
 AMB, GAP = "amb_bias_score", "aligned_gap"
 
@@ -64,20 +61,9 @@ class Says(RuleLM):
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(finished):
     def run(task, say, data=()):
-        file = tmp_path / "documents.jsonl"
-        file.write_text("\n".join(map(json.dumps, data or documents())))
-        own = {
-            "include": str(TASKS / FILES[task]),
-            "task": task,
-            "dataset_path": "json",
-            "dataset_name": None,
-            "dataset_kwargs": {"data_files": {"test": str(file)}},
-        }
-        (tmp_path / "own.yaml").write_text(yaml.safe_dump(own))
-        ask(tmp_path / "out", "scripted", Says(say=say), task, include=[tmp_path])
-        (read,) = find([tmp_path / "out"], catalogue.measured()).runs
+        read = finished(FILES[task], data or [*documents()], Says(say=say))
         return read, json.loads(read.results.read_text())["results"][task]
 
     return run
