@@ -17,12 +17,9 @@ from lm_eval_bias.usage import UsageError, nearest
 
 Way = Literal["lower", "higher"] | None
 CLUSTER = "cluster"
-
 _LAYOUT = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 _LAYOUT |= {"doc_hash", "prompt_hash", "target_hash", "records"}
 """What a sample has beside its metrics."""
-
-
 Samples = Sequence[tuple[Path, Json]]
 """Sample files, each with the content of its results file."""
 
@@ -72,12 +69,9 @@ def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Sam
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 cause = error if isinstance(error, UsageError) else f"not a sample of {task}"
                 raise UsageError(f"{file}, line {line_number}: {cause}") from None
-            if made:
-                numbers |= {
-                    k for k in sample.keys() - _LAYOUT if isinstance(sample[k], (int, float))
-                }
-                columns |= dict.fromkeys(mapping(sample["doc"]))
-                wide |= {metric for metric in keys if made[metric] < 0 or made[metric] > 1}
+            numbers |= {k for k in sample.keys() - _LAYOUT if isinstance(sample[k], (int, float))}
+            columns |= dict.fromkeys(mapping(sample["doc"]))
+            wide |= {metric for metric in keys if made[metric] < 0 or made[metric] > 1}
     if len(filtered) > 1 and not wanted:
         several = ", ".join(f"{key},{name}" for key in keys.values() for name in filtered)
         raise UsageError(f"{task} has several filters; name one: {several}")
