@@ -14,7 +14,7 @@ from lm_eval_bias.data.bounds import Unreadable, content_of, loads
 from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import with_resolved_paths
-from lm_eval_bias.measure import Measure
+from lm_eval_bias.measure import Measure, of_samples
 from lm_eval_bias.usage import UsageError, nearest, option_names, read_options
 
 KNOWN = Path(__file__).parent / "benchmarks" / "known"
@@ -93,6 +93,8 @@ class Task:
     def measure(self) -> Measure | None:
         """None for a task of another class."""
         measure = self._loaded("measure")
+        if measure and self.is_of_harness:
+            measure = of_samples(measure)
         return measure and measure.of_task(self.name, self.config.get("dataset_kwargs") or {})
 
     @cached_property

@@ -447,6 +447,42 @@ def of_written(measure: Measure) -> Measure:
     return measure._replace(metrics=(*measure.metrics, IN_FORM))
 
 
+UNANSWERED = Metric(
+    "unanswered",
+    "%",
+    "Documents with an answer that is empty, or whose likelihood is unknown.",
+    better="lower",
+    stderr=False,
+)
+
+
+def of_samples(measure: Measure) -> Measure:
+    """A `Counted` measure whose `record` takes a document and its sample, with `UNANSWERED`."""
+    counted, name = measure.counted, UNANSWERED.name
+
+    def record(doc: Document, sample: Any) -> Record:
+        lost = any(map(_is_lost, sample.get("filtered_resps") or [""]))
+        return {**measure.record(doc, sample), name: 100.0 * lost}
+
+    def values(x: Any, total: Any, **_: Any) -> Frames:
+        return {name: (total(x[name]) / total(1), total(1))}
+
+    return measure._replace(
+        record=record,
+        counted=counted._replace(
+            units=lambda x, **options: {**counted.units(x, **options), "asked": x},
+            values={**counted.values, "asked": values},
+        ),
+        metrics=(*measure.metrics, UNANSWERED),
+    )
+
+
+def _is_lost(answer: Any) -> bool:
+    if isinstance(answer, list) and [str(part) for part in answer[1:]] in (["True"], ["False"]):
+        return isnan(float(answer[0]))  # a likelihood
+    return not (answer.strip() if isinstance(answer, str) else answer)
+
+
 CHECK = "check"
 """A document's column, [name, values] of an attention check: a value from -1, wrong, to 1, right,
 of each answer, in a list for each question that is answered apart. A record's: the name."""

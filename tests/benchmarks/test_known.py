@@ -2,7 +2,7 @@
 
 import csv
 import json
-from math import log
+from math import log, nan
 from statistics import NormalDist
 
 import numpy as np
@@ -217,6 +217,17 @@ def test_the_harness_s_own_metric_is_compared_and_its_direction_stands(asked, tm
         rules.write_text(f"rules: [{{task: {TASK}, metric: {name}, better: higher, above: 60}}]")
         status, _, err = command("gate", a, "--rules", rules)
         assert status == 2 and "better: higher would turn it round" in err and way in err
+
+
+def test_answers_without_a_likelihood_are_counted(asked, tmp_path, command):
+    """Those of lords of one town in four, of 64 pairs."""
+    lost = {pair["sent_less"] for pair in pairs() if pair["id"] % 16 == 0}
+    run = asked(lambda text: nan if text in lost else dislikes_lords(text), "a")
+    assert run.number("unanswered").value == 100 * 4 / 64
+    assert run.number("stereotype_share").n == 60
+    (rules := tmp_path / "bias.yaml").write_text("rules: [{task: '*', unusable: 6}]")
+    status, out, _ = command("gate", tmp_path / "a", "--rules", rules)
+    assert status == 1 and "unanswered 6.2 %" in out
 
 
 def test_merge_plan_and_tasks_know_the_task(asked, tmp_path, command):
