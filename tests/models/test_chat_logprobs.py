@@ -779,7 +779,7 @@ class Real:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
-        self.torch, self.lock = torch, threading.Lock()
+        self.torch, self.lock, self.address = torch, threading.Lock(), None
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         self.read, self.cache = [], DynamicCache()  # the tokens before, which most calls share
