@@ -3,7 +3,7 @@
 import runpy
 from collections import Counter
 
-CEILINGS = {"code": 267_600, "tests": 230_400, "simulations, speed": 26_050, "words": 29_350}
+CEILINGS = {"code": 267_600, "tests": 230_500, "simulations, speed": 26_050, "words": 29_350}
 
 
 def test_nothing_grows_beyond_its_ceiling(root, monkeypatch):
