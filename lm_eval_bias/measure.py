@@ -458,20 +458,19 @@ UNANSWERED = Metric(
 
 def of_samples(measure: Measure) -> Measure:
     """A `Counted` measure whose `record` takes a document and its sample, with `UNANSWERED`."""
+    from lm_eval_bias.metrics.errors import means
+
     counted, name = measure.counted, UNANSWERED.name
 
     def record(doc: Document, sample: Any) -> Record:
         lost = any(map(_is_lost, sample.get("filtered_resps") or [""]))
         return {**measure.record(doc, sample), name: 100.0 * lost}
 
-    def values(x: Any, total: Any, **_: Any) -> Frames:
-        return {name: (total(x[name]) / total(1), total(1))}
-
     return measure._replace(
         record=record,
         counted=counted._replace(
             units=lambda x, **options: {**counted.units(x, **options), "asked": x},
-            values={**counted.values, "asked": values},
+            values={**counted.values, "asked": means(name)},
         ),
         metrics=(*measure.metrics, UNANSWERED),
     )
