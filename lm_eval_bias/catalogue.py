@@ -176,8 +176,7 @@ def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
 
 
 def of_harness() -> Iterator[Task]:
-    """The tasks of the harness that have a measure here: each YAML in benchmarks/known names some
-    in `tasks`."""
+    """The harness's tasks that have a measure here: those that YAMLs of `KNOWN` name."""
     for path in sorted(KNOWN.glob("*.yaml")):
         config = read(path)
         yield from (Task({**config, "task": name}, path) for name in config["tasks"])

@@ -457,7 +457,7 @@ UNANSWERED = Metric(
 
 
 def of_samples(measure: Measure) -> Measure:
-    """A `Counted` measure whose `record` takes a document and its sample, with `UNANSWERED`."""
+    """A `Counted` measure of documents and samples, with `UNANSWERED`."""
     from lm_eval_bias.metrics.errors import means
 
     counted, name = measure.counted, UNANSWERED.name

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Floats, Total, Value, Values, ratio
+from .errors import ROUNDING, Floats, Total, Value, Values, comoment, ratio
 
 SCORES = ("icat", "lms", "ss")
 CONTINUATIONS = ["stereotype", "anti_stereotype", "unrelated"]
@@ -85,12 +85,8 @@ def graded(x: pd.DataFrame, total: Total) -> Values:
         x[name].where(known, 0) for name in (*CONTINUATIONS, "longer")
     )
     odds, sense = stereotype - anti, (stereotype + anti) / 2 - unrelated
-    n = total(known)
-
-    def covariance(one: pd.Series, other: pd.Series) -> Floats:
-        return total(one * other) - ratio(total(one) * total(other), n)
-
-    slope = np.nan_to_num(ratio(covariance(longer, odds), covariance(longer, longer)))
+    along, across = (comoment(total, longer, other, known) for other in (odds, longer))
+    slope = np.nan_to_num(ratio(along, across))
     (value, *counts), related, (length, *_) = (
         of_terms(x, total, part, known) for part in (odds, sense, longer)
     )

@@ -385,6 +385,12 @@ def mean(total: Total, x: ArrayLike, over: ArrayLike | None = None) -> Value:
     return ratio(total(np.where(known, x, 0)), n), n
 
 
+def comoment(total: Total, x: ArrayLike, y: ArrayLike, rows: ArrayLike) -> Floats:
+    """The sum of products of deviations, over `rows`."""
+    x, y, rows = (np.asarray(a, dtype=float) for a in (x, y, rows))
+    return total(rows * x * y) - ratio(total(rows * x) * total(rows * y), total(rows))
+
+
 def means(*columns: str) -> Callable[..., Values]:
     """The means of those columns that the rows have, as a function of (rows, total)."""
     return lambda x, total, **_: {name: mean(total, x[name]) for name in columns if name in x}

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from math import log, nan
+from math import isnan, log, nan
 from statistics import NormalDist
 
 import numpy as np
@@ -225,6 +225,7 @@ def test_answers_without_a_likelihood_are_counted(asked, tmp_path, command):
     run = asked(lambda text: nan if text in lost else dislikes_lords(text), "a")
     assert run.number("unanswered").value == 100 * 4 / 64
     assert run.number("stereotype_share").n == 60
+    assert not isnan(run.number("log_odds_beyond_words").value)
     (rules := tmp_path / "bias.yaml").write_text("rules: [{task: '*', unusable: 6}]")
     status, out, _ = command("gate", tmp_path / "a", "--rules", rules)
     assert status == 1 and "unanswered 6.2 %" in out
