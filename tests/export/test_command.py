@@ -1,6 +1,7 @@
 """`lm-eval-bias export`: the docs hold it, mistakes end with a line that says what to do, and
 hostile names stay texts."""
 
+import json
 import re
 
 import pytest
@@ -47,7 +48,10 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
     )
     assert run(*(word.replace("_L", " L") for word in records[1:]))[0] == 0
     (file,) = (tmp_path / "data").rglob("*.json")
-    assert f"```json\n{file.read_text()}```" in document, file.read_text()
+    (result,) = json.loads(file.read_text())["evaluation_results"]
+    interval = result["score_details"]["uncertainty"]["confidence_interval"]
+    ends = result["score_details"]["score"], interval["lower"], interval["upper"]
+    assert "here {:g} with an interval from {:g} to {:g}".format(*ends) in document
 
 
 MISTAKES = """
