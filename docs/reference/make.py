@@ -99,14 +99,14 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
         "cell of the paper.",
     ]
     for folder, tasks in folders.items():
-        of: dict[Metric, list[str]] = {}
+        rows: dict[str, list[str]] = {}
         for task in tasks:
             for metric in task.measure.metrics:
-                of.setdefault(metric._replace(systematic=()), []).append(task.name)
+                rows.setdefault(_row(metric), []).append(task.name)
         everything = [task.name for task in tasks]
         lines += ["", f"## {folder}", ""]
         lines += ["metric | unit, better, without bias | what it is | tasks", "---|---|---|---"]
-        lines += [_row(metric, _short(names, everything)) for metric, names in of.items()]
+        lines += [f"{row} | {_short(names, everything)}" for row, names in rows.items()]
     return "\n".join([*lines, ""])
 
 
@@ -131,12 +131,12 @@ def _patterns(names: list[str], others: list[str]) -> list[str]:
     return [f"`{pattern}`" for pattern in patterns]
 
 
-def _row(metric: Metric, tasks: str) -> str:
+def _row(metric: Metric) -> str:
     name, unit, better, null_value, cell, description = row(metric)
     name = f"**`{name}`**" if metric.primary else f"`{name}`"
     by = f", by {metric.by}" if metric.by else ""
     facts = ", ".join(filter(None, (unit, better, null_value)))
-    return " | ".join([name + by, facts, description + (f" ({cell})" if cell else ""), tasks])
+    return " | ".join([name + by, facts, description + (f" ({cell})" if cell else "")])
 
 
 if __name__ == "__main__":
