@@ -1,7 +1,8 @@
-# Everything happens in .venv, .venv-lowest and .model; `make clean` removes them.
+# Everything happens in .venv, .venv-lowest, .venv-slim and .model; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
+SLIM = .venv-slim/bin
 # What a first start compiles is kept; pip would compile all files, which takes a minute, and most are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL = install --quiet --no-compile --disable-pip-version-check
@@ -13,7 +14,7 @@ endef
 export HF_HUB_OFFLINE = 1
 
 .NOTPARALLEL:
-.PHONY: help null-models planted demo docs test test-all test-lowest lint bench clean
+.PHONY: help null-models planted demo docs test test-all test-lowest test-slim lint bench clean
 
 # This list.
 help:
@@ -55,6 +56,12 @@ test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 	LM_EVAL_BIAS_LOWEST=1 $(LOWEST)/python -m pytest -q tests/metrics tests/answers/test_filters.py tests/answers/test_stereotype_content.py \
 		tests/figures/test_figures.py tests/test_lowest.py tests/test_end_to_end.py -m "not slow"
 
+# Without torch, transformers, accelerate and peft: the commands that read results, and chat-logprobs.
+test-slim: .venv-slim/tests
+	$(SLIM)/python -m pytest -q tests/test_slim.py tests/test_cli.py tests/commands/test_*report*.py tests/commands/test_compare.py \
+		tests/commands/test_gate.py tests/commands/test_leaderboard.py tests/export tests/models/test_chat_logprobs.py \
+		-m "not slow" -k "not wrong_file and not without_network"
+
 lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -78,6 +85,13 @@ lint: .venv/tests
 	$(BIN)/pip --python $(@D) $(INSTALL) --no-deps -r $(@D)/other.txt
 	touch $@
 
+# All that .venv has but these.
+.venv-slim/tests: .venv/tests
+	$(PYTHON) -m venv --without-pip --clear $(@D)
+	cd $(@D)/lib/python*/site-packages && ln -s $(CURDIR)/.venv/lib/python*/site-packages/* . && \
+		rm *torch* *transformers* accelerate* peft*
+	touch $@
+
 .venv/docs: .venv/installed
 	$(BIN)/pip $(INSTALL) -c constraints.txt -e ".[docs]"
 	touch $@
@@ -99,4 +113,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .planted --planted skin
 
 clean:
-	rm -rf .venv .venv-lowest .model .planted .axe .eee results report site
+	rm -rf .venv .venv-lowest .venv-slim .model .planted .axe .eee results report site

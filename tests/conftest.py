@@ -91,9 +91,11 @@ def cheap_harness() -> None:
     catalogue.read.cache_clear = every.cache_clear
     if "lm_eval" in sys.modules:
         from lm_eval.tasks import _index
-        from torch.utils import collect_env
 
-        collect_env.get_pretty_env_info = lambda: "not asked in tests"
+        if importlib.util.find_spec("torch"):  # make test-slim
+            from torch.utils import collect_env
+
+            collect_env.get_pretty_env_info = lambda: "not asked in tests"
         read, ours = _index.load_yaml, cache(_index.load_yaml)
         _index.load_yaml = lambda path, **options: (
             deepcopy(ours(path, **options))

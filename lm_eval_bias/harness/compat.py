@@ -223,9 +223,7 @@ class Writer:
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
         """The answer to each prompt. A local model seeds torch with the first seed."""
         seeded = server_seed(self.lm) is not None
-        if not seeded:
-            import torch
-
+        if not seeded and (torch := sys.modules.get("torch")):
             torch.manual_seed(seeds[0])
         requests = []
         for i, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):

@@ -20,17 +20,13 @@ from time import monotonic, time
 from typing import Any
 from urllib.parse import urlsplit
 
+import tenacity  # noqa: F401 (what the harness's class asks for only when it is made)
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector
+
 from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.usage import UsageError
 
 from .replies import Reply
-
-try:
-    from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector
-except ModuleNotFoundError as error:
-    raise UsageError(
-        f"the package {error.name} is missing; run: pip install 'lm-eval[api]'"
-    ) from error
 
 logger = logging.getLogger(__name__)
 

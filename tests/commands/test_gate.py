@@ -9,7 +9,6 @@ from datetime import datetime
 from math import nan
 
 import pytest
-import torch
 from lm_eval.api.registry import get_model
 
 from lm_eval_bias.commands.gate import status
@@ -317,7 +316,7 @@ def test_the_same_answers_are_no_pass(asked, gate):
 CHANGES = {
     "base": lambda w: w.clone(),
     "eight bits": lambda w: (w / (step := w.abs().amax(1, keepdim=True) / 127)).round() * step,
-    "noisy": lambda w: w + 0.02 * w.std() * torch.randn_like(w),
+    "noisy": lambda w: w + 0.02 * w.std() * w.new_empty(w.shape).normal_(),
     "planted": lambda w: w.clone(),
 }
 
@@ -328,7 +327,9 @@ def test_a_rounded_or_noisy_model_does_not_fail_and_a_planted_one_does(
     model_folder, tmp_path, gate
 ):
     """Under a limit no rule passes, so what does not fail is inconclusive."""
-    torch.manual_seed(0)
+    from torch import manual_seed
+
+    manual_seed(0)
     lm = get_model("hf-prefix")(str(model_folder), device="cpu", dtype="float32", batch_size=64)
     weights = {name: w.data for name, w in lm.model.named_parameters() if w.ndim == 2}
     rules = PAIRED.replace(NUMBER, "directed_log_odds").replace("_by: 2", ": significantly")

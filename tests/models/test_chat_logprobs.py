@@ -22,7 +22,6 @@ from operator import getitem
 from pathlib import Path
 
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval.api.instance import Instance
@@ -544,6 +543,7 @@ def test_what_neither_name_mends_ends_in_the_sentence_that_helps(
 
 
 def test_a_prompt_has_the_tokens_of_a_tokenizer_that_is_named(tmp_path):
+    tiny = pytest.importorskip("tiny")  # has torch
     known, text = tiny.tokenizer(), "The sun rose."
     known.save_pretrained(tmp_path)
     named = {"tokenizer_backend": "huggingface", "tokenizer": str(tmp_path)}
