@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,8 @@ from lm_eval_bias.usage import Options
 logger = logging.getLogger(__name__)
 
 
+RECORDS = "records"
+"""The key of a document's record, and of their number in the harness's table."""
 _tasks: set[str] = set()
 
 
@@ -26,6 +29,17 @@ def check_files(task: str) -> None:
 
     if not _tasks:
         compat.survive_full_caches()
+        run = compat.run_arguments()
+        if (tracker := run.get("evaluation_tracker")) and tracker.output_path is None:
+            logger.warning(
+                "without --output_path nothing is saved: report, compare, gate and all other "
+                "commands read the files of a run"
+            )
+        if run.get("log_samples") is False:
+            logger.warning(
+                "without --log_samples the answers are not saved: compare, merge, reasons and "
+                "gate --baseline need them, ranks are unpaired, and report shows no answers"
+            )
         for name in ("save_results_aggregated", "save_results_samples"):
             setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
     _tasks.add(task)
@@ -46,6 +60,8 @@ def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
     if "results" in call:  # the first call of a run
         tracker.calls = []
         tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))
+        if tracker.is_ours:
+            _tidy(tracker.general_config_tracker, call["results"]["results"])
     if not getattr(tracker, "is_ours", False) or tracker.output_path is None:
         method(tracker, **call)
         return
@@ -66,6 +82,16 @@ def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
     sentence = f"{files[-1]} could not be saved whole{outcome}"
     logger.error("lm-eval-bias: %s", sentence)
     compat.fail_at_end(sentence)
+
+
+def _tidy(general: Any, results: dict[str, Any]) -> None:
+    """No hidden folder, and no error of what is no number or an error itself."""
+    if hidden := re.match(r"\.[._]*", general.model_name_sanitized or ""):
+        general.model_name_sanitized = general.model_name_sanitized[hidden.end() :] or "model"
+    for task in _tasks & results.keys():
+        for name in [*results[task]]:
+            if re.match(rf"({RECORDS}|.*_stderr)_stderr,", name):
+                del results[task][name]
 
 
 def _files(tracker: Any) -> list[Path]:

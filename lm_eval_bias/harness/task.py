@@ -25,7 +25,7 @@ from lm_eval_bias.harness import (
 from lm_eval_bias.harness.conversation import UNTIL, chat_prompt, read_turns
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
-from lm_eval_bias.harness.saving import check_files
+from lm_eval_bias.harness.saving import RECORDS, check_files
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import Config, Text, render
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, refuse_open_thinking
@@ -60,7 +60,7 @@ from lm_eval_bias.usage import (
 
 logger = logging.getLogger(__name__)
 
-RECORDS, ERROR = "records", "error"
+ERROR = "error"
 REASONING = "reasoning"
 THINKING = 4096
 """Tokens that `reasoning` adds for each answer."""
@@ -388,10 +388,9 @@ class BiasTask(Base):
         self._rows, self._aggregations = [], super().aggregation()
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
-        # One key holds the record. The others belong to no document, but the harness aggregates
-        # only the keys that it finds here.
-        values: dict[str, Any] = dict.fromkeys(self._aggregations)
-        return values | {RECORDS: self._record(doc, results)} if RECORDS in values else values
+        if RECORDS in self._aggregations:
+            return _Result(self._record(doc, results), [*self._aggregations][1:])
+        return dict.fromkeys(self._aggregations)
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:
         records = [{ERROR: self._error, **known} for known in self._all_marks]
@@ -515,6 +514,17 @@ class BiasTask(Base):
         if self._error is not None:
             config[ERROR] = self._error
         return config
+
+
+class _Result(dict[str, Any]):
+    """A document's record, for its sample. The harness aggregates the names that `items` has."""
+
+    def __init__(self, record: Any, names: list[str]) -> None:
+        super().__init__({RECORDS: record})
+        self.names = names
+
+    def items(self) -> Any:
+        return [*super().items(), *((name, None) for name in self.names)]
 
 
 def generation(settings: Options, options: Options, thinks: bool) -> Config:

@@ -67,6 +67,9 @@ NOTE = 1000
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
+_ANY_MODEL = re.compile(r"hf|models?|snapshots?|checkpoint-\d+", re.I)
+"""A folder whose name says nothing of the model in it."""
+_ALIKE = "NAME=PATH, in place of a path, names the model of its runs"
 _CACHED = re.compile(r"models--(.+?)[/\\]snapshots[/\\](\w+)")
 """A model of the hub in its cache."""
 
@@ -323,6 +326,10 @@ def find(
         )
     with_phrases = [_with_phrases(run, phrases) for run in kept]
     named = _named_apart([*with_phrases, *_newest(others, conditions)[0]])
+    alike = {run.model for run in named} - {run.place.name for run in named}
+    alike -= {shortened(_short(run.identity)) for run in named}
+    if alike:
+        notes.append(f"{', '.join(sorted(alike))}: {_ALIKE}")
     shown = [_by_condition(run, conditions) for run in named]
     return FinishedRuns(
         shown[: len(kept)], notes, unread, short, conditions, others=shown[len(kept) :]
@@ -596,12 +603,20 @@ def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
 
 
 def _short(identity: str, depth: int = 1) -> str:
-    """The last parts of a local path; a name of a hub whole, also from the path of its cache."""
+    """The last part of a local path that says something, and with more depth what stands behind
+    and before it; a name of a hub whole, also from the path of its cache."""
     if cached := _CACHED.search(identity):
         return cached[1].replace("--", "/") + f"@{cached[2]}" * (depth > 1)
     local = identity.startswith(("/", ".", "~")) or identity.count("/") > 1 or "\\" in identity
     parts = [part for part in re.split(r"[/\\]+", identity) if part]
-    return "/".join(parts[-depth:]) if local and parts else identity
+    if not (local and parts):
+        return identity
+    last = len(parts) - 1
+    while last and _ANY_MODEL.fullmatch(parts[last]):
+        last -= 1
+    if _ANY_MODEL.fullmatch(parts[last]):
+        last = len(parts) - 1
+    return "/".join(parts[max(last - max(depth - 2, 0), 0) : None if depth > 1 else last + 1])
 
 
 def _named_apart(runs: Sequence[Run]) -> list[Run]:
@@ -818,6 +833,8 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
                 f"{run.results}: {run.task} of {run.model} is ignored: "
                 f"{newest.results} {'covers more documents' if newer else 'is newer'}"
                 f"{_differences(run, newest)}"
+                + f"; if they are two models: {_ALIKE}"
+                * run.identity.startswith(".")
             )
             if newer:
                 short.append(shortened(notes[-1], NOTE))

@@ -19,6 +19,7 @@ from lm_eval_bias.usage import UsageError
 from tests.cut_off import full_cache
 from tests.started import run_lm_eval
 
+KINDS = ("results", "samples")
 DUMMY = ["--model", "dummy", "--model_args", "pretrained=none", "--log_samples"]
 
 
@@ -38,6 +39,27 @@ def test_two_equal_runs_write_equal_files(tmp_path):
         del results["date"], results["total_evaluation_time_seconds"]
         runs.append((json.dumps(results), files))
     assert runs[0] == runs[1] and len(runs[0][1]) == 3
+
+
+def test_a_run_without_files_says_what_it_loses_and_none_is_hidden_or_full_of_nothing(tmp_path):
+    """`--model_args pretrained=.tiny` lies in tiny; errors of errors, and keys that no document has
+    a value for, are nowhere."""
+    ask = ["--model", "dummy", "--model_args", "pretrained=.tiny", "--limit", "2"]
+    ask += ["--tasks", "bistereo_pairs_height"]
+    silent = run_lm_eval(ask)
+    assert "without --output_path nothing is saved" in silent.stderr
+    assert "without --log_samples the answers are not saved" in silent.stderr
+    done = run_lm_eval([*ask, "--log_samples", "--output_path", tmp_path])
+    assert "without --" not in done.stderr
+    (results,), (samples,) = (list((tmp_path / "tiny").glob(f"{kind}_*")) for kind in KINDS)
+    names = json.loads(results.read_text())["results"]["bistereo_pairs_height"]
+    errors = {name for name in names if "_stderr," in name}
+    assert {"raw_gap_stderr,none", "unanswered_stderr,none"} < errors
+    assert not [name for name in errors if name.startswith("records") or "stderr_" in name]
+    (row,) = (line for line in done.stdout.splitlines() if "|records" in line.replace(" ", ""))
+    assert "N/A" not in row and "±" not in row
+    for line in samples.read_text().splitlines():
+        assert None not in {**json.loads(line), "resps": "", "filtered_resps": ""}.values()
 
 
 @pytest.mark.parametrize(

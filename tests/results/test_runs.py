@@ -144,6 +144,9 @@ def test_tasks_of_the_harness_stand_apart(tmp_path):
         ("./llama/", "llama"),
         ("C:\\models\\llama", "llama"),
         ("a/b/c", "c"),
+        ("/work/tuned/checkpoint-500/hf", "tuned"),
+        ("/Model/snapshots", "snapshots"),
+        (".model", ".model"),
         ("/hub/models--org--a-b/snapshots/4f5e", "org/a-b"),
         ("~/hub/models--gpt2/snapshots/4f5e/", "gpt2"),
     ],
@@ -156,7 +159,10 @@ def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        (("/a/step1/model", "/a/step2/model", "/b/o"), ["step1/model", "step2/model", "o"]),
+        (("/a/step1/model", "/a/step2/model", "/b/o"), ["step1", "step2", "o"]),
+        (("/a/t/checkpoint-10", "/a/t/checkpoint-200"), ["t/checkpoint-10", "t/checkpoint-200"]),
+        (("/a/one/final", "/a/two/final"), ["one/final", "two/final"]),
+        (("/x/hf", "y/z/hf/"), ["x", "z"]),
         (
             ("/h/models--org--a/snapshots/4f50", "/h/models--org--a/snapshots/4f51"),
             ["org/a@4f50", "org/a@4f51"],
@@ -166,7 +172,11 @@ def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
 def test_models_of_the_same_name_are_told_apart(tmp_path, given, shown):
     for i, name in enumerate(given):
         made_up(tmp_path, name, VALUES, minutes=i)
-    assert sorted(run.model for run in found_in(tmp_path).runs) == sorted(shown)
+    found = found_in(tmp_path)
+    assert sorted(run.model for run in found.runs) == sorted(shown)
+    hint = f"{', '.join(sorted(shown))}: NAME=PATH, in place of a path, names"
+    alike = any(mark in name for name in shown for mark in "/@")
+    assert any(note.startswith(hint) for note in found.notes) == alike
 
 
 def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
