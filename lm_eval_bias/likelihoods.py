@@ -50,6 +50,14 @@ class Read(float):
         return -inf if results.how == "unseen" else results.without
 
 
+class Thought(str):
+    """What a model wrote before its choices were scored. tokens: of the thought, None if unknown, 0
+    without one. closed: whether that has an end."""
+
+    tokens: int | None = None
+    closed: bool = True
+
+
 def usable(values: Sequence[float]) -> bool:
     """Whether answers can be compared: each number is below infinity, and one finite."""
     return all(value < inf for value in values) and any(value > -inf for value in values)

@@ -564,6 +564,33 @@ SEEN = "seen"
 """The table of their means in percent, with each primary number both ways."""
 
 
+THOUGHT, CLOSED, TOKENS = "thought", "thought_closed", "thought_tokens"
+"""Columns of a record: whether the model thought before its answer; of choices behind a thought
+whether that has an end, and its tokens. The first is also the table of their means."""
+WITHOUT_THINKING = "without_thinking"
+"""The record of the choices behind an empty thought."""
+
+
+def record_of(measure: Measure, doc: Document, results: Sequence[Any], turns: bool) -> Record:
+    """The record of a document, also of one whose choices were scored behind a thought. turns:
+    whether the measure reads conversations."""
+    answers = results[0]
+    if not (isinstance(answers, list) and len(answers) > 2 and isinstance(answers[-2], list)):
+        return measure.record(doc, results)
+    *earlier, thought, without, behind = answers
+    both = [[[*earlier, own]] if turns else own for own in (behind, without)]
+    own, others = (measure.record(doc, answer) for answer in both)
+    tokens = getattr(thought, "tokens", None)
+    closed = getattr(thought, "closed", not all(isnan(value) for value, *_ in behind))
+    return {
+        **own,
+        THOUGHT: tokens != 0 or not closed,
+        CLOSED: closed,
+        TOKENS: tokens,
+        WITHOUT_THINKING: others,
+    }
+
+
 def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
     """Records by the wording that they were asked in. The first is that of the run's numbers."""
     wordings: dict[str | None, list[Record]] = {}
@@ -611,12 +638,18 @@ def logging_disabled(name: str = "lm_eval_bias") -> Iterator[None]:
 
 
 def without_unseen(
-    measure: Measure, records: Sequence[Record], options: Options, *, errors: bool
+    measure: Measure,
+    records: Sequence[Record],
+    options: Options,
+    *,
+    errors: bool,
+    column: str = WITHOUT_UNSEEN,
 ) -> Summary | None:
-    """The summary if unseen answers had no probability; None if there are none."""
-    if not any(WITHOUT_UNSEEN in record for record in records):
+    """The summary if unseen answers had no probability, or of another column's records; None if
+    there are none."""
+    if not any(column in record for record in records):
         return None
-    others = [record.get(WITHOUT_UNSEEN, record) for record in records]
+    others = [record.get(column, record) for record in records]
     with logging_disabled():
         return _with_responds(measure, others, measure.summary(others, errors=errors, **options))
 
@@ -647,8 +680,33 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         for name in names
         if name in summary.groups
     }
-    seen = _seen(measure, records, summary, others or summary)
-    return Summary(values, groups, {**summary.tables, SEEN: seen} if seen else summary.tables)
+    more = {
+        SEEN: _seen(measure, records, summary, others or summary),
+        THOUGHT: _thought(measure, records, values, options),
+    }
+    more = {name: table for name, table in more.items() if table}
+    return Summary(values, groups, {**summary.tables, **more})
+
+
+def _thought(
+    measure: Measure, records: Sequence[Record], values: Mapping[str, Number], options: Options
+) -> Table:
+    """How many thought, in percent, and each primary number with and without."""
+    thought = [record[THOUGHT] for record in records if THOUGHT in record]
+    row: Record = {THOUGHT: 100 * sum(thought) / max(len(records), 1)}
+    without = without_unseen(measure, records, options, errors=True, column=WITHOUT_THINKING)
+    if not (thought and without):
+        return [row] if thought else []
+    row[CLOSED] = 100 * mean(record[CLOSED] for record in records)
+    row[TOKENS] = mean(record[TOKENS] for record in records)
+    return [
+        {"metric": metric.name}
+        | estimate("value", values[metric.name])
+        | estimate(WITHOUT_THINKING, without.number((metric.name, None)))
+        | row
+        for metric in measure.metrics
+        if metric.primary
+    ]
 
 
 def _seen(measure: Measure, records: Sequence[Record], summary: Summary, without: Summary) -> Table:

@@ -52,7 +52,7 @@ def scripted(name, leaning=0.0):
     )
 
 
-def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, include=()):
+def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, include=(), **options):
     """As `lm_eval --model_args pretrained=NAME --tasks ... --output_path FOLDER --log_samples`;
     returns the results file."""
     tracker = EvaluationTracker(output_path=str(folder))
@@ -69,6 +69,7 @@ def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, inclu
         samples=samples,
         evaluation_tracker=tracker,
         log_samples=True,
+        **options,
     )
     answers = results.pop("samples")
     tracker.save_results_aggregated(results=results, samples=answers)

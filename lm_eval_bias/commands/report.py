@@ -92,15 +92,17 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
-    tests = page.write(
-        finished_runs,
-        declared,
-        paper_values.of_task,
-        arguments.output,
-        drawing,
-        printed if arguments.brief else None,
-        arguments.latex_papers,
-    )
+    with finished.reader(known, len(finished_runs.runs)) as answers:
+        tests = page.write(
+            finished_runs,
+            declared,
+            paper_values.of_task,
+            arguments.output,
+            drawing,
+            printed if arguments.brief else None,
+            arguments.latex_papers,
+            answers,
+        )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)
     lines = [*verdict.answers(tests), " ".join(verdict.sentences(tests))]

@@ -130,12 +130,6 @@ def in_document_order(gathered: list, processes: int) -> list:
     return [value for _, value in sorted(zip(dealt, gathered, strict=True), key=itemgetter(0))]
 
 
-def run_arguments() -> Mapping[str, Any]:
-    """The arguments of the harness's run that this is called from."""
-    runs = (frame for frame in inspect.stack(0) if frame.function == "simple_evaluate")
-    return next((run.frame.f_locals for run in runs), {})
-
-
 # ---- The end of a run
 
 

@@ -5,32 +5,33 @@ then turn 2, and so on.
 """
 
 import logging
-from collections.abc import Sequence
-from contextlib import nullcontext
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache, lru_cache, partial
+from inspect import signature
+from math import nan
 from typing import Any
 
 import jinja2
 import jinja2.meta
 
-from lm_eval_bias.answers.reasoning import without_reasoning
-from lm_eval_bias.harness import compat
+from lm_eval_bias.answers.reasoning import beginning, without_reasoning
+from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import Config, template
-from lm_eval_bias.harness.whole_prompt import whole_prompts
-from lm_eval_bias.likelihoods import Likelihood, made_exclusive
+from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought, whole_prompts
+from lm_eval_bias.likelihoods import Likelihood, Thought, made_exclusive
 from lm_eval_bias.measure import logging_disabled
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
 
 REQUEST = "conversation"
-NO_LIKELIHOODS = (
-    "this model takes messages, not text, so it gives no likelihoods. Run a task that generates"
-)
+EMPTY, OWN = "Behind an empty thought", "Behind the thought"
+"""Where the choices stand in the last two turns of a model that thinks first."""
 # Ends of turns that some models write out. Not empty: some APIs refuse an empty list of stops.
 UNTIL = ("</s>", "<|im_end|>")
 Answer = str | list[Likelihood]
@@ -44,7 +45,9 @@ class Conversation:
 
     instance: its arguments are the first prompt and a plan: "turns", each with "user" or
     "user_template" (over columns and `answers`) and "generation_kwargs" or, in the last one,
-    "choices" and "exclusive"; "system", text or None; "chat", whether to use the chat template.
+    "choices" and "exclusive"; "system", text or None; "chat", whether to use the chat template. A
+    turn that "thinks" is the model's thought, and the two after it, which `after_thinking` makes,
+    have the choices "behind" `EMPTY` and `OWN`.
     """
 
     def __init__(self, instance: Any, apply: Any) -> None:
@@ -52,6 +55,7 @@ class Conversation:
         self.plan: Config = instance.args[1]
         self.messages: list[dict[str, str]] = []
         self.answers: list[Answer] = []
+        self.behind: dict[str, Any] = {}
 
     @property
     def turn(self) -> Config:
@@ -59,13 +63,16 @@ class Conversation:
         return turn
 
     def prompt(self) -> Any:
+        if behind := self.turn.get("behind"):
+            return self.behind[behind]
         text = self.turn.get("user")
         if text is None:
             earlier = [message["content"] for message in self.messages[1::2]]
             columns = {**self.instance.doc, "answers": earlier}
             text = template(self.turn["user_template"]).render(columns)
         self.messages.append({"role": "user", "content": text})
-        return prompt(self.plan, self.messages, self.apply)
+        self.behind[""] = prompt(self.plan, self.messages, self.apply)
+        return self.behind[""]
 
     def generation_kwargs(self) -> Config:
         until = self.turn["generation_kwargs"].get("until") or []
@@ -75,8 +82,17 @@ class Conversation:
             until.append(f"\nQ{len(self.answers) + 2}:")
         return {**self.turn["generation_kwargs"], "until": until}
 
-    def answer(self, text: Any) -> None:
+    def answer(self, text: Any, lm: Any) -> None:
         text = text if isinstance(text, str) else ""  # None of an API whose filter held it back
+        if self.turn.get("thinks"):
+            asked = self.behind[""]
+            found = beginning(opened_thought(asked, self.messages[-1]["content"]), text)
+            for where, begun in zip((OWN, EMPTY), found, strict=True):
+                self.behind[where] = None if begun is None else asked + begun
+            text = Thought(text)
+            text.closed = found.thought is not None
+            written = text if found.thought is None else found.thought
+            text.tokens = token_counts.count_text(lm, written) if written else 0
         self.answers.append(text)
         # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
         # the user in a row.
@@ -92,29 +108,75 @@ def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
     for number in range(last):
         turns = [(s, s.prompt()) for s in states if number < len(s.plan["turns"])]
         scored = [(s, p) for s, p in turns if "choices" in s.turn]
-        written = [(s, p) for s, p in turns if "choices" not in s.turn]
-        counts = number + 1, last, len(written), len(scored)
+        written = [(s, p) for s, p in turns if not {"choices", "thinks"} & s.turn.keys()]
+        thought = [(s, p) for s, p in turns if "thinks" in s.turn]
+        counts = number + 1, last, len(written) + len(thought), len(scored)
         logger.info("Turn %d of %d: %d answers to generate, %d to score", *counts)
-        derived = [
-            compat.derived(s.instance, "generate_until", (p, s.generation_kwargs()))
-            for s, p in written
-        ]
-        texts = generate_samples(self, derived) if derived else []
-        for (state, _), text in zip(written, texts, strict=True):
-            state.answer(text)
+        for thinks, part in enumerate((written, thought)):
+            derived = [
+                compat.derived(s.instance, "generate_until", (p, s.generation_kwargs()))
+                for s, p in part
+            ]
+            with _as_written(self, thinks):
+                texts = generate_samples(self, derived) if derived else []
+            for (state, _), text in zip(part, texts, strict=True):
+                state.answer(text, self)
         _score(self, scored)
     return [state.answers for state in states]
 
 
-def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
-    if any(not isinstance(p, str) for _, p in turns):
+@contextmanager
+def _as_written(lm: Any, thinks: Any) -> Iterator[None]:
+    """Inside the block a model that thinks gives its thoughts, with their marks, and likelihoods,
+    too."""
+    lm = getattr(lm, "lm", lm)  # the cache is a model around the model
+    before: dict[str, Any] = {}
+    for name in ("think_end_token", "enable_thinking", "tok_decode") if thinks else ():
+        if hasattr(lm, name):
+            before[name] = getattr(lm, name)
+            setattr(lm, name, None)
+    if decode := before.pop("tok_decode", None):
+        takes = "skip_special_tokens" in signature(decode).parameters
+        lm.tok_decode = partial(decode, skip_special_tokens=False) if takes else decode
+    try:
+        yield
+    finally:
+        if decode:
+            del lm.tok_decode
+        for name, value in before.items():
+            setattr(lm, name, value)
+
+
+def after_thinking(turn: Config, settings: Config) -> list[Config]:
+    """A turn with choices as three: the thought, the choices without it, and behind it."""
+    choices = {key: value for key, value in turn.items() if "user" not in key}
+    thought = {key: value for key, value in turn.items() if "user" in key}
+    thought |= {"generation_kwargs": settings, "thinks": True}
+    return [thought, *({**choices, "behind": where} for where in (EMPTY, OWN))]
+
+
+def _kept(state: Conversation) -> int:
+    """How much is kept of a choice's likelihood: with tokens, or without."""
+    return 4 if state.turn.get("counted") else 2
+
+
+def _score(lm: Any, turns: list[tuple[Conversation, Any]]) -> None:
+    if any(not isinstance(p, str) for s, p in turns if "behind" not in s.turn):
         raise UsageError(NO_LIKELIHOODS)
+    for state, asked in turns:
+        if asked is None:  # a thought without an end
+            unknown: Any = (nan, False, None, None)[: _kept(state)]
+            state.answers.append([unknown] * len(state.turn["choices"]))
+    turns = [(s, p) for s, p in turns if p is not None]
     # All have about as many choices.
     size = -(-SCORED_AT_A_TIME // max((len(s.turn["choices"]) for s, _ in turns), default=1))
     if len(turns) > size:  # similar prompts go together
         turns = sorted(turns, key=lambda turn: turn[1])
     chat = any(s.plan["chat"] for s, _ in turns)
-    ask = lm.loglikelihood_in_chat if chat else lm.loglikelihood
+    thinks = any("behind" in s.turn for s, _ in turns)
+    counted = any(s.turn.get("counted") for s, _ in turns)
+    name = token_counts.REQUEST if counted else "loglikelihood"
+    ask = getattr(lm, f"{name}{IN_CHAT * chat}")
     with whole_prompts(lm) if chat else nullcontext():
         longer = nesting(lm)
     for start in range(0, len(turns), size):
@@ -128,9 +190,11 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
                 for s, p, choices in part
                 for i, choice in enumerate(choices)
             ]
-        likelihoods = iter(ask(requests))
+        with _as_written(lm, thinks):
+            likelihoods = iter(ask(requests))
         for s, p, choices in part:
-            answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
+            kept = _kept(s)
+            answer: list[Any] = [tuple(next(likelihoods))[:kept] for _ in choices]
             exclusive = s.turn.get("exclusive")
             s.answers.append(made_exclusive(answer, longer(p, choices)) if exclusive else answer)
 

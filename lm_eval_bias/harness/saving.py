@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,20 +30,27 @@ def check_files(task: str) -> None:
 
     if not _tasks:
         compat.survive_full_caches()
-        run = compat.run_arguments()
-        if (tracker := run.get("evaluation_tracker")) and tracker.output_path is None:
-            logger.warning(
-                "without --output_path nothing is saved: report, compare, gate and all other "
-                "commands read the files of a run"
-            )
-        if run.get("log_samples") is False:
-            logger.warning(
-                "without --log_samples the answers are not saved: compare, merge, reasons and "
-                "gate --baseline need them, ranks are unpaired, and report shows no answers"
-            )
+        _warn_of_what_is_not_saved(Path(sys.argv[0]), sys.argv[1:])
         for name in ("save_results_aggregated", "save_results_samples"):
             setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
     _tasks.add(task)
+
+
+def _warn_of_what_is_not_saved(command: Path, arguments: list[str]) -> None:
+    """Of a command line; a file of --config may name a folder."""
+    name = command.parent.name if command.stem == "__main__" else command.stem
+    if name not in ("lm_eval", "lm-eval") or any(re.match("-C|--config", a) for a in arguments):
+        return
+    if not any(argument.startswith(("-o", "--o")) for argument in arguments):
+        logger.warning(
+            "without --output_path nothing is saved: report, compare, gate and all other commands "
+            "read the files of a run"
+        )
+    if not any(re.match("-s$|-x|--log|--predict", argument) for argument in arguments):
+        logger.warning(
+            "without --log_samples the answers are not saved: compare, merge, reasons and "
+            "gate --baseline need them, ranks are unpaired, and report shows no answers"
+        )
 
 
 def _checked(method: Callable[..., None]) -> Callable[..., None]:
@@ -101,7 +109,7 @@ def _files(tracker: Any) -> list[Path]:
 def _is_whole(tracker: Any, method: Callable[..., None], call: Options) -> bool:
     task = call.get("task_name")
     if task is not None:  # copies: the harness changes them
-        call = {**call, "samples": [dict(sample) for sample in call["samples"]]}
+        call = {**call, "samples": [_without_nothing(task, sample) for sample in call["samples"]]}
     method(tracker, **call)
     try:
         with compat.saved_file(tracker, task).open(encoding="utf-8") as file:
@@ -110,6 +118,12 @@ def _is_whole(tracker: Any, method: Callable[..., None], call: Options) -> bool:
             return sum(bool(json.loads(line)) for line in file) == len(call["samples"])
     except (OSError, ValueError):
         return False
+
+
+def _without_nothing(task: str, sample: dict[str, Any]) -> dict[str, Any]:
+    """Our metrics belong to no document: only their names are there."""
+    names = sample.get("metrics", ()) if task in _tasks else ()
+    return {k: value for k, value in sample.items() if value is not None or k not in names}
 
 
 def _remove(files: list[Path]) -> None:

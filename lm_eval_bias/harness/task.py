@@ -12,6 +12,7 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
+from lm_eval_bias.answers.reasoning import shows_reasoning
 from lm_eval_bias.data.schema import file_fingerprints, with_resolved_paths
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.harness import (
@@ -28,13 +29,14 @@ from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.saving import RECORDS, check_files
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import Config, Text, render
-from lm_eval_bias.harness.whole_prompt import IN_CHAT, refuse_open_thinking
+from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, refuse_open_thinking
 from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
     FIRST_TOKEN,
     IN_FORM,
     INSTRUCTION,
     SEEN_MASS,
+    THOUGHT,
     WITHOUT_UNSEEN,
     Measure,
     Record,
@@ -42,6 +44,7 @@ from lm_eval_bias.measure import (
     logging_disabled,
     mean,
     problems,
+    record_of,
     rows,
     shares,
     summarise,
@@ -92,8 +95,9 @@ class BiasTask(Base):
     extend it.
 
     options: a `TaskOptions`, which checks `--metadata`; `temperature` and `repeats` also apply to
-    the generation, and so does `--metadata reasoning=true` of all tasks that generate. `--metadata
-    shard=2/4` asks a part (shards.py).
+    the generation, and so does `--metadata reasoning=true` of all tasks that generate; choices are
+    scored behind the model's thought then (`conversation.after_thinking`). `--metadata shard=2/4`
+    asks a part (shards.py).
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
@@ -112,20 +116,21 @@ class BiasTask(Base):
 
     def __init__(self, config: Config) -> None:
         config = {"num_fewshot": 0, "doc_to_target": "", **config}
+        metadata = config.get("metadata") or {}
+        thinks = flag(REASONING, metadata.get(REASONING, False))
         config.pop("class", None)
         name = config["task"]
         if config["num_fewshot"]:
             raise UsageError(
                 f"{name}: it takes no few-shot examples, found num_fewshot={config['num_fewshot']}"
             )
-        metadata = config.get("metadata") or {}
         if FIRST in metadata:  # a run would take it for the size of the task
             raise UsageError(
                 f"{name}: {FIRST} can only be set in a task's YAML; use --limit for fewer documents"
             )
         settings = config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         self.measure: Measure = config.pop("measure").of_task(name, settings)
-        self._read_request(name, config)
+        self._read_request(name, config, thinks)
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
         metadata = with_resolved_paths(metadata, metadata.get("config_source"))
@@ -150,7 +155,6 @@ class BiasTask(Base):
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
         if config.get("generation_kwargs"):
-            thinks = flag(REASONING, metadata.get(REASONING, False))
             config["generation_kwargs"] = generation(
                 config["generation_kwargs"], self._options, thinks
             )
@@ -180,7 +184,7 @@ class BiasTask(Base):
             if m.primary
         ]
 
-    def _read_request(self, name: str, config: Config) -> None:
+    def _read_request(self, name: str, config: Config, thinks: bool) -> None:
         self.request = config.pop("request", PLAIN)
         if self.request not in OUTPUT_TYPES:
             raise UsageError(
@@ -190,6 +194,7 @@ class BiasTask(Base):
         if output_type := OUTPUT_TYPES[self.request]:
             config["output_type"] = output_type
         self._likelihood = "loglikelihood"
+        self.exclusive = bool(config.pop("exclusive_choices", False))
         if self.request in (COUNTED, TEXTS):
             self._likelihood = token_counts.REQUEST
         elif self.request == SENTENCES:
@@ -197,8 +202,19 @@ class BiasTask(Base):
             config.setdefault("doc_to_text", self.sentences[0])
         elif self.request == TURNS:
             self.turns = read_turns(name, config.pop("turns", None))
-            self.exclusive = bool(config.pop("exclusive_choices", False))
             config.setdefault("doc_to_text", self.turns[0]["user"])
+        self._asked_type = config.get("output_type")
+        by_likelihood = self._asked_type in ("loglikelihood", "multiple_choice")
+        self.thinks = thinks and (by_likelihood or config.get("doc_to_choice") is not None)
+        """Whether its choices are scored behind the model's own thought."""
+        if self.thinks and self.as_it_stands:
+            raise UsageError(
+                f"{name}: it scores texts as they stand, so there is no answer to think about; "
+                f"leave {REASONING}=true out of --metadata"
+            )
+        if self.thinks:
+            config["output_type"] = OUTPUT_TYPES[TURNS]
+        if self.thinks or self.request == TURNS:
             settings = {"until": list(UNTIL), "do_sample": False}
             config["generation_kwargs"] = {**settings, **(config.get("generation_kwargs") or {})}
             self._own_kwargs = dict(config["generation_kwargs"])
@@ -209,6 +225,7 @@ class BiasTask(Base):
         self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
         self._reader: Any = None
         self._forms: dict[int, list[bool]] = {}
+        self._thought: set[int] = set()
         for step in steps:  # fail now, not after the model's work
             if isinstance(step["function"], type):
                 more = {key: value for key, value in step.items() if key != "function"}
@@ -299,7 +316,7 @@ class BiasTask(Base):
             return ""
         if self.request == TEXTS:
             return self.doc_to_text(doc)
-        if self.request == TURNS:
+        if self.request == TURNS or self.thinks:
             description = self.resolve_field(doc, self.config.description)
             parts = (kwargs.get("system_instruction"), description)
             return "\n\n".join(part.strip() for part in parts if part)
@@ -310,7 +327,7 @@ class BiasTask(Base):
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
         """The harness's, with request types of our own."""
         chat = kwargs.get("apply_chat_template") and kwargs.get("chat_template")
-        if self.request == TURNS:
+        if self.request == TURNS or self.thinks:
             first, plan = self._plan(doc, ctx, chat)
             return compat.request(conversation.REQUEST, doc, (first, plan), 0, *kwargs["metadata"])
         if self.request == SENTENCES:
@@ -339,6 +356,11 @@ class BiasTask(Base):
 
     def _plan(self, doc: Document, system: str, chat: Any) -> tuple[Any, Config]:
         """A conversation's first prompt and its plan (`conversation.Conversation`)."""
+        if self.thinks and not chat:
+            raise UsageError(
+                f"{self.task_name}: a model thinks in the form of its chat template; with "
+                f"{REASONING}=true in --metadata add --apply_chat_template"
+            )
         own, now = self._own_kwargs, self.config.generation_kwargs
         changed = {key: value for key, value in now.items() if own.get(key) != value}
         turns: list[Config] = [
@@ -346,16 +368,21 @@ class BiasTask(Base):
                 **conversation.question(turn["user"], doc),
                 "generation_kwargs": {**own, **turn["generation_kwargs"], **changed},
             }
-            for turn in self.turns
-        ]
+            for turn in (self.turns if self.request == TURNS else ())
+        ] or [{"user": self.doc_to_text(doc)}]
         if self.config.doc_to_choice is not None:
-            del turns[-1]["generation_kwargs"]
+            turns[-1].pop("generation_kwargs", None)
             choices = [str(choice) for choice in self.doc_to_choice(doc)]
             turns[-1] |= {"choices": choices, "exclusive": self.exclusive}
+        if self.thinks:
+            turns[-1] |= {"counted": self.request == COUNTED}
+            turns[-1:] = conversation.after_thinking(turns[-1], now)
         plan = {"system": system or None, "chat": bool(chat), "turns": turns}
         asked = [{"role": "user", "content": turns[0]["user"]}]
         first = last = conversation.prompt(plan, asked, chat)
-        if chat and "choices" in turns[-1]:
+        if self.thinks and not isinstance(first, str):
+            raise UsageError(f"{self.task_name}: {NO_LIKELIHOODS}")
+        if chat and "choices" in turns[-1] and not self.thinks:
             for turn in turns[1:]:  # with any answers
                 text = turn.get("user", turn.get("user_template"))
                 asked += [{"role": "assistant", "content": "x"}, {"role": "user", "content": text}]
@@ -369,6 +396,8 @@ class BiasTask(Base):
         try:
             with gc_paused():
                 filtered = super().apply_filters()
+                if self.config.output_type == "generate_until" and not self.thinks:
+                    self._thought = {id(r.doc) for r in self.instances if _shows_thought(r.resps)}
                 if hasattr(self._reader, "in_form"):
                     self._forms = {
                         id(r.doc): self._reader.in_form(r.resps, r.doc) for r in self.instances
@@ -388,9 +417,10 @@ class BiasTask(Base):
         self._rows, self._aggregations = [], super().aggregation()
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
-        if RECORDS in self._aggregations:
-            return _Result(self._record(doc, results), [*self._aggregations][1:])
-        return dict.fromkeys(self._aggregations)
+        # One key holds the record. The others belong to no document, but the harness aggregates
+        # only the keys that it finds here.
+        values: dict[str, Any] = dict.fromkeys(self._aggregations)
+        return values | {RECORDS: self._record(doc, results)} if RECORDS in values else values
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:
         records = [{ERROR: self._error, **known} for known in self._all_marks]
@@ -401,6 +431,8 @@ class BiasTask(Base):
         except Exception as error:
             self._fail(error, "making a record of an answer")
             records = [{**record, ERROR: self._error} for record in records]
+        if id(doc) in self._thought:
+            records = [{**record, THOUGHT: True} for record in records]
         return records[0] if len(records) == 1 else records
 
     @property
@@ -413,7 +445,7 @@ class BiasTask(Base):
         records = []
         parts = shares(results, len(self._all_marks))
         for of_wording, known in zip(parts, self._all_marks, strict=True):
-            record = {**self.measure.record(doc, of_wording), **known}
+            record = {**record_of(self.measure, doc, of_wording, self.request == TURNS), **known}
             if reads := Read.all_in(of_wording):
                 record[SEEN_MASS] = reads[0].shown
                 record[FIRST_TOKEN] = any(read.how == "first token" for read in reads)
@@ -516,15 +548,10 @@ class BiasTask(Base):
         return config
 
 
-class _Result(dict[str, Any]):
-    """A document's record, for its sample. The harness aggregates the names that `items` has."""
-
-    def __init__(self, record: Any, names: list[str]) -> None:
-        super().__init__({RECORDS: record})
-        self.names = names
-
-    def items(self) -> Any:
-        return [*super().items(), *((name, None) for name in self.names)]
+def _shows_thought(answers: Any) -> bool:
+    if isinstance(answers, list):
+        return any(map(_shows_thought, answers))
+    return isinstance(answers, str) and shows_reasoning(answers)
 
 
 def generation(settings: Options, options: Options, thinks: bool) -> Config:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_bias.harness import compat, whole_prompt
 from lm_eval_bias.harness.choices import by_end_of_prompt
-from lm_eval_bias.harness.conversation import NO_LIKELIHOODS
+from lm_eval_bias.harness.whole_prompt import NO_LIKELIHOODS
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
     """`LM.loglikelihood_and_tokens`: the model's own `loglikelihood`, with token counts."""
     if any(not isinstance(request.args[0], str) for request in requests):
         raise UsageError(NO_LIKELIHOODS)
-    tokens, of_line = by_end_of_prompt(partial(_count, self)), cache(partial(_count_line, self))
+    tokens, of_line = by_end_of_prompt(partial(_count, self)), cache(partial(count_text, self))
     answers = [
         (value, greedy, tokens(*request.args), _of_prompt(request.args[0], of_line))
         for request, (value, greedy) in zip(requests, self.loglikelihood(requests), strict=True)
@@ -58,11 +58,11 @@ def _of_prompt(prompt: str, of_line: Callable[[str], int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _count_line(lm: Any, line: str) -> int | None:
+def count_text(lm: Any, text: str) -> int | None:
     encode = getattr(lm, "tok_encode", None)
     if encode is None or "add_special_tokens" not in signature(encode).parameters:
         return None
-    tokens = encode(line, add_special_tokens=False)
+    tokens = encode(text, add_special_tokens=False)
     # without a tokenizer, models behind an API give the text back
     return None if any(isinstance(token, str) for token in tokens) else len(tokens)
 

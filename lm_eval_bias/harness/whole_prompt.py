@@ -15,6 +15,9 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.choices import by_end_of_prompt
 from lm_eval_bias.usage import UsageError
 
+NO_LIKELIHOODS = (
+    "this model takes messages, not text, so it gives no likelihoods. Run a task that generates"
+)
 IN_CHAT = "_in_chat"
 """The end of a request type whose prompts a chat template made."""
 # Texts that white space and letters behind them seldom merge with.
@@ -94,28 +97,32 @@ def add_request_type(name: str) -> None:
 add_request_type("loglikelihood")
 
 
+def opened_thought(prompt: str, asked: str) -> str:
+    """What stands behind the user's last text, if that opens a thinking block; empty if not."""
+    asked = asked.strip()
+    at = prompt.rfind(asked)
+    # a template may write the text in another way
+    end = prompt[at + len(asked) :] if at >= 0 else prompt[-40:]
+    return end if without_reasoning(end) is None else ""
+
+
 def refuse_open_thinking(task: str, prompt: Any, asked: str, apply: Any) -> None:
     """Raise UsageError if a chat template leaves a thinking block open behind the user's last text.
     apply: the model's `apply_chat_template`."""
     if not isinstance(prompt, str):
         return
-    asked = asked.strip()
-    at = prompt.rfind(asked)
-    # a template may write the text in another way
-    end = prompt[at + len(asked) :] if at >= 0 else prompt[-40:]
     lm = getattr(apply, "__self__", None)
     thinks = getattr(lm, "enable_thinking", False)  # None is the template's own choice
-    if without_reasoning(end) is None:
+    if end := opened_thought(prompt, asked):
         why = f"opens a thinking block and does not close it ({end.strip()[-30:]!r})"
     elif thinks:
         why = "lets the model think first"
     else:
         return
     template = str(getattr(getattr(lm, "tokenizer", None), "chat_template", ""))
+    instead = "Let it think first with --metadata reasoning=true"
     if thinks or ("enable_thinking" in template and thinks is None):
-        instead = "Set enable_thinking=False in --model_args"
-    else:
-        instead = "Run a task that generates with --metadata reasoning=true"
+        instead += ", or set enable_thinking=False in --model_args"
     raise UsageError(
         f"{task}: the model's chat template {why}, so the likelihood of an answer would be that of "
         f"a thought. {instead}."

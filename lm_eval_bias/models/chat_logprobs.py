@@ -222,6 +222,12 @@ class ChatLogprobs(LocalChatCompletion):
         """Why a task of ours cannot be asked, by its first document; None if it can."""
         if task.as_it_stands:
             return "it scores texts as they stand"
+        if task.thinks:
+            return (
+                "a server does not go on behind a thought that is sent to it, so leave "
+                "reasoning=true out of --metadata, ask a task with written answers, or take "
+                "--model hf"
+            )
         written = task.config.output_type == "generate_until" and task.request != "turns"
         if written or task.config.doc_to_choice is None:
             return None

@@ -73,7 +73,8 @@ class HFModel(HFLM):
         if self.enable_thinking:
             raise UsageError(
                 f"{tasks_of(requests)}: with enable_thinking=True in --model_args a likelihood "
-                f"would be that of a thought. Set enable_thinking=False, or run tasks that generate"
+                "would be that of a thought. Let it think first with --metadata reasoning=true, "
+                "or set enable_thinking=False"
             )
 
     def _autocast(self) -> torch.autocast:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.measure import Metric, Number, Record, logging_disabled
+from lm_eval_bias.measure import THOUGHT, WITHOUT_THINKING, Metric, Number, Record, logging_disabled
 from lm_eval_bias.metrics.errors import Ints
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.results.leaderboard import badness
@@ -16,12 +16,14 @@ from lm_eval_bias.results.paired import Difference, Reader, Replicates, differen
 from lm_eval_bias.results.runs import (
     ACROSS,
     CHAT_TEMPLATE,
+    THINKING,
     Key,
     Run,
     against,
     check_metrics,
     different,
 )
+from lm_eval_bias.results.samples import Answers, Document
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
@@ -114,14 +116,54 @@ def comparison(
             all_notes += pair.notes
         except UsageError as error:
             refusals[task] = str(error)
+    return Comparison(names, _judged(rows), refusals, pairs, list(dict.fromkeys(all_notes)))
+
+
+def _judged(rows: Sequence[ComparedNumber]) -> list[ComparedNumber]:
+    """With p after Holm and verdict, the largest difference first."""
     # answers that are the same need no test
     adjusted = holm([nan if row.difference.why else row.difference.p for row in rows])
-    rows = [
+    judged = [
         row._replace(p=float(p), verdict=of_difference(row.metric, row.difference, p))
         for row, p in zip(rows, adjusted, strict=True)
     ]
-    rows.sort(key=lambda row: (-row.distance, isnan(row.difference.difference), row.task))
-    return Comparison(names, rows, refusals, pairs, list(dict.fromkeys(all_notes)))
+    judged.sort(key=lambda row: (-row.distance, isnan(row.difference.difference), row.task))
+    return judged
+
+
+def of_thinking(runs: Sequence[Run], answers: Reader) -> dict[str, list[ComparedNumber]]:
+    """What thinking changes, by model: a run less that without thinking, or less its own choices
+    behind an empty thought."""
+    without = {(run.key, run.task): run for run in runs if run.condition.get(THINKING) == "no"}
+    models: dict[str, list[ComparedNumber]] = {}
+    for run in runs:
+        plain, table = without.get((run.key, run.task)), run.tables.get(THOUGHT) or [{}]
+        try:
+            if plain and run.condition.get(THINKING) != "no":
+                pair = paired(plain, run, answers, across=ACROSS.values())
+            elif not plain and WITHOUT_THINKING in table[0] and run.samples:
+                own = answers(run)
+                if own is None:
+                    continue
+                pair = _by_empty_thought(run, own)
+            else:
+                continue
+        except UsageError:  # `compare` says why
+            continue
+        models.setdefault(run.model, []).extend(pair.rows(None, False))
+    return {model: _judged(rows) for model, rows in models.items()}
+
+
+def _by_empty_thought(run: Run, own: Answers) -> Pair:
+    def without(document: Document) -> Document:
+        records = [record.get(WITHOUT_THINKING, record) for record in document.records]
+        return document._replace(records=records)
+
+    documents = {name: without(document) for name, document in own.documents.items()}
+    both = replicated([own._replace(documents=documents), own], list(documents))
+    numbers: dict[Key, Number] = {(name, None): n for name, n in both[0].summary.values.items()}
+    plain = run._replace(numbers={**run.numbers, **numbers}, others=())
+    return Pair(plain, run, "thinking no against yes", list(documents), both, [])
 
 
 class Pair(NamedTuple):
@@ -209,10 +251,10 @@ def paired(
     other = sum(a is not None and b is not None and a != b for a, b in prompts)
     if other and one.words == two.words:
         raise UsageError(f"other prompts, in {other:,} of {n} documents")
-    settings = [
+    settings = [  # choices alone are not generated; those behind a thought have its settings
         against(key, str(a), str(b))
         for key, a, b in different(one.generation, two.generation)
-        if key != "seed"
+        if key != "seed" and one.generation and two.generation
     ]
     if settings:
         notes.append(

@@ -300,9 +300,10 @@ LEGEND = (
     "the same documents, with a jackknife's standard error; elsewhere the intervals are taken for "
     "independent, which hides differences (run with --log_samples).",
     "A table holds one condition: version, options, wording, system message, a chat template (the "
-    "model's own) or none, number of documents. Runs of one model in several conditions stand in "
-    "several tables, whose titles say what differs; models of different tables are not ranked "
-    "together, unless --across names what differs. There is no score over all: the numbers have "
+    "model's own) or none, thinking, number of documents. Runs of one model in several conditions "
+    "stand in several tables, whose titles say what differs; models of different tables are not "
+    "ranked together, unless --across names what differs. A model with and without thinking is two "
+    "rows of one table. There is no score over all: the numbers have "
     "no common unit.",
     QUOTED,
 )

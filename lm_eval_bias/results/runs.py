@@ -46,6 +46,7 @@ from lm_eval_bias.results.samples import (
     model_name,
     part_of,
     template_name,
+    thinking,
 )
 from lm_eval_bias.results.table import number_text
 from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError, nearest
@@ -59,7 +60,8 @@ UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed",
 SYSTEM = "system instruction"
 """The setting that has the checksum of the system message."""
 CHAT_TEMPLATE = "chat template"
-ACROSS = {CHAT_TEMPLATE: "chat_template", SYSTEM: "system"}
+THINKING = "thinking"
+ACROSS = {CHAT_TEMPLATE: "chat_template", SYSTEM: "system", THINKING: THINKING}
 ACROSS |= {key: key for key in (WORDING, "dtype", "revision")}
 """The keys of `Run.condition`, and how `--across` calls them."""
 NOTE = 1000
@@ -153,12 +155,12 @@ class Run(NamedTuple):
     @property
     def words(self) -> tuple[str | None, ...]:
         """What shapes its prompts, beside the task's options."""
-        return self.wording, self.template, self.condition.get(SYSTEM)
+        return self.wording, self.template, *map(self.condition.get, (SYSTEM, THINKING))
 
     @property
     def conditions(self) -> dict[tuple[str | None, ...], dict[str, float]]:
         """The values of the primary numbers in each condition that it and its others asked:
-        wording, chat template and system message."""
+        wording, chat template, system message and thinking."""
         conditions: dict[tuple[str | None, ...], dict[str, float]] = {}
         for run in (self, *self.others):
             wording, *where = run.words
@@ -253,7 +255,8 @@ def find(
     """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
-    more documents. Parts count once `merge` has put them together. known: the tasks by name.
+    more documents; a model with and without thinking is two. Parts count once `merge` has put them
+    together. known: the tasks by name.
     across: values of `ACROSS`, which then name models. names: of models; a file `NAME` gives one,
     too. UsageError for a path or a task that is not there, without results, and for a name that is
     not of one model.
@@ -312,6 +315,9 @@ def find(
         raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
     # revisions are models already
     conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
+    apart = {(run.key, run.task, run.condition[THINKING]) for run in read}
+    if THINKING not in conditions and len(apart) > len({where[:2] for where in apart}):
+        conditions.append(THINKING)
     kept, left_out, short = _newest(
         [run for run in read if tasks is None or run.task in tasks], conditions
     )
@@ -548,6 +554,7 @@ def _run(
     identity, template = str(model_name(content)), chat_template(content)
     changed = at(content, "config", "gen_kwargs")
     system = str(content.get("system_instruction_sha") or "")[:12]
+    thinks = thinking(content, task)
     run = Run(
         model=_short(identity),
         identity=identity,
@@ -574,12 +581,15 @@ def _run(
             CHAT_TEMPLATE: template_name(template),
             # the same part of the harness writes both
             SYSTEM: system or ("unknown" if template == "" else "none"),
+            THINKING: thinks,
             "revision": identity.partition("@")[2] or "main",
         },
     )
     warnings = _warnings(run, config.get("error"), changed)
+    more = {"repeats": config.get("repeats"), SYSTEM: system}
+    more[THINKING] = "" if thinks == "no" else thinks
     return run._replace(
-        settings=_settings(run, {"repeats": config.get("repeats"), SYSTEM: system}),
+        settings=_settings(run, more),
         warnings=tuple(shortened(line, NOTE) for line in warnings),
         condition={**run.condition, WORDING: run.wording},
     )

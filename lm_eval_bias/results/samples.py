@@ -13,7 +13,7 @@ from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads, opened
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.measure import INSTRUCTION, Measure, by_wording, shares
+from lm_eval_bias.measure import INSTRUCTION, THOUGHT, Measure, by_wording, record_of, shares
 from lm_eval_bias.usage import SHARD, Options, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
@@ -100,6 +100,24 @@ def chat_template(results: Json) -> str | None:
 def template_name(template: str | None) -> str:
     """How a `chat_template` is shown."""
     return {None: "none", "": "unknown"}.get(template, "the model's")
+
+
+def thinking(results: Json, task: str) -> str:
+    """How far a model thought first: "yes", "no", or its `reasoning_effort`. Most of its answers
+    show it, or its arguments or the task's metadata say so."""
+    arguments, config = mapping(results, "config", "model_args"), mapping(results, "configs", task)
+    body = mapping(arguments, "extra_body")
+    body = {**body, **mapping(body, "chat_template_kwargs")}
+    body |= {**mapping(arguments, "chat_template_args"), **arguments}
+    if (effort := body.get("reasoning_effort")) not in (None, "none"):
+        return str(effort)
+    if at(config, "metadata", "reasoning") is True or body.get("enable_thinking") is True:
+        return "yes"
+    table = at(config, "cells", THOUGHT)
+    share = at(table[0], THOUGHT) if isinstance(table, list) and table else 0
+    shown = isinstance(share, (int, float)) and share >= 50
+    ends = body.get("think_end_token") is not None and body.get("enable_thinking") is not False
+    return "yes" if shown or ends else "no"
 
 
 def date_of(path: Path) -> str:
@@ -346,7 +364,8 @@ def remade(
                 return [measure.record(doc, answers)]
             return [measure.record(doc, [answer]) for answer in answers]
     answers = [first for first, *_ in responses]
-    return [measure.record(doc, answer) for answer in shares(answers, wordings)]
+    turns = "turns" in task.config
+    return [record_of(measure, doc, answer, turns) for answer in shares(answers, wordings)]
 
 
 def _repeats(task: Task, path: Path) -> int | None:

@@ -25,7 +25,7 @@ def page(comparison: Comparison) -> Page:
     if comparison.rows:
         metrics = [row.metric for row in comparison.rows]
         about = {metric.name: metric.description for metric in metrics if metric.description}
-        tables, figures = [_differences(comparison)], _figures(comparison)
+        tables, figures = [differences(comparison.rows)], _figures(comparison)
         sections.append(Section("Differences", tables, figures, about=about))
     if folds := [
         _changed(task, questions)
@@ -65,9 +65,12 @@ def summary(comparison: Comparison) -> str:
     return f"{tests}; {tasks}" + (f", {refused} refused" if refused else "")
 
 
-def _differences(comparison: Comparison) -> Table:
+def differences(
+    compared: Sequence[ComparedNumber],
+    title: str = "Largest first, in standard errors; p after Holm",
+) -> Table:
     rows = []
-    for row in comparison.rows:
+    for row in compared:
         difference, unit = row.difference, row.metric.unit
         text = number_text(difference.difference, unit)
         signed = f"+{text}" if difference.difference > 0 and text.strip("0.,") else text
@@ -84,7 +87,6 @@ def _differences(comparison: Comparison) -> Table:
             ]
         )
     head = [Cell(title) for title in ("number", "first", "second", "change", "p", "verdict")]
-    title = "Largest first, in standard errors; p after Holm"
     return Table(head, rows, frozenset({0, 5}), title)
 
 

@@ -18,13 +18,16 @@ from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
+from lm_eval_bias.results.comparison import of_thinking
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.leaderboard import about
+from lm_eval_bias.results.paired import Reader
 from lm_eval_bias.results.runs import FinishedRuns, Run, by_question, distinguishing, listed
 from lm_eval_bias.results.table import Cell, Table, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions, repeat
+from lm_eval_bias.show.comparison import differences
 from lm_eval_bias.show.exhibited import PaperRows, Place, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page import csv
@@ -99,12 +102,13 @@ def write(
     drawing: Any,
     brief: Callable[[str], bytes | None] | None = None,
     latex_papers: bool = False,
+    answers: Reader = lambda run: None,
 ) -> list[verdict.Tested]:
     """Write the report; returns its tests.
 
     paper_values: a task -> all that papers print of it. drawing: `figures.draw.files`. brief: a
-    page -> its PDF, for `brief.html`. UsageError for a folder that holds other things, or that
-    cannot be written.
+    page -> its PDF, for `brief.html`. answers: of runs with and without thinking. UsageError for a
+    folder that holds other things, or that cannot be written.
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
@@ -117,6 +121,9 @@ def write(
         for name, runs in by_model.items()
     ]
     writer = _Writer(folder, known, paper_values, transcripts, drawing, latex_papers, models)
+    writer.thinking = [
+        differences(rows, name) for name, rows in of_thinking(finished.runs, answers).items()
+    ]
     for model in models:
         folder.write(model.file, writer.page(model))
     overview, first = writer.overview(finished.notes, finished.others)
@@ -161,6 +168,7 @@ class _Writer:
     latex_papers: bool
     models: Sequence[ModelPage]
     ids: set[str] = field(default_factory=set)
+    thinking: Sequence[Table] = ()
 
     def page(self, model: ModelPage) -> str:
         """The page of a model."""
@@ -210,6 +218,7 @@ class _Writer:
             sections=sections,
             models=self.models,
             warnings=list(_warnings(self.models)),
+            thinking=self.thinking,
             others=others and exhibited.others(others),
             notes=[*notes, *(missing() if self.drawing else [])],
             **self.first(self.models, where),

@@ -178,7 +178,7 @@ def test_likelihoods_behind_an_open_thinking_block_are_refused(end, hbb):
     with pytest.raises(UsageError) as refused:
         build(hbb, ChatLM(end=end))
     assert str(refused.value).startswith("hbb_ci: the model's chat template opens a thinking block")
-    assert "Run a task that generates with --metadata reasoning=true." in str(refused.value)
+    assert str(refused.value).endswith("Let it think first with --metadata reasoning=true.")
 
 
 @pytest.mark.parametrize("end", CLOSED)
@@ -198,7 +198,7 @@ def test_a_template_with_the_switch_is_named_it(hbb):
         ({}, "opens a thinking block"),
         ({"enable_thinking": True, "think_end_token": "</t>"}, "lets the model think first"),
     ):
-        with refused(f"{why}.* Set enable_thinking=False in --model_args"):
+        with refused(f"{why}.* Let it .* or set enable_thinking=False in --model_args"):
             build(hbb, HFLM(llama(), tokenizer=made, **more))
     lm = HFLM(llama(), tokenizer=made, enable_thinking=False)
     assert build(hbb, lm).endswith("</think>\n\n")
@@ -221,7 +221,7 @@ def test_the_last_turn_of_a_conversation_is_looked_at_before_the_first_is_asked(
 
     turns = [{"user": "Why?"}, {"user": "Is {{answers[0]}} much?"}]
     scored = BiasTask({"task": "mine", "turns": turns, "doc_to_choice": ["yes", "no"], **DATA})
-    with refused(r"mine: .* Run a task that generates with"):
+    with refused(r"mine: .* Let it think first with"):
         build(scored, Later())
     build(BiasTask({"task": "mine", "turns": turns, **DATA}), Later())
 

@@ -548,8 +548,8 @@ def test_a_prompt_has_the_tokens_of_a_tokenizer_that_is_named(tmp_path):
     known.save_pretrained(tmp_path)
     named = {"tokenizer_backend": "huggingface", "tokenizer": str(tmp_path)}
     lm, other = ChatLogprobs(model="m", **named), ChatLogprobs(model="m")
-    assert token_counts._count_line(lm, text) == len(known.tokenize(text)) > 3
-    assert token_counts._count_line(other, text) is None
+    assert token_counts.count_text(lm, text) == len(known.tokenize(text)) > 3
+    assert token_counts.count_text(other, text) is None
 
 
 def test_null_in_extra_body_leaves_a_field_out(serve):
