@@ -173,10 +173,9 @@ def _number(m: re.Match[str], scale: float) -> Token:
         half = (value_of(m["second"]) - value) / 2
         if half <= 0 and m["link"] == "-":
             return Token("code", m.group(), *m.span())  # "we lost 3-1"
-        near = m["link"].strip() != "or" or half <= (base or scale) / 20
+        near = m["link"].strip() != "or"
         if half <= 0 or not near:
-            end = m.end("half") if m["half"] else m.end("number")
-            return Token("number", m["number"], m.start("number"), end, value)
+            return Token("number", m["number"], *m.span("number"), value)
     text = "" if base or half else m.group()
     return Token("number", text, *m.span(), value + half, base, half)
 
