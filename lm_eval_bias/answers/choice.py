@@ -120,6 +120,8 @@ def _scored(text: str, labels: Labels) -> str | None:
     if not 1 < len(scores) == len(matches) or len(units) > 1:
         return None
     most = max(scores.values())
+    if units == {""} and most > 10:
+        return None
     best, *others = [name for name, score in scores.items() if score == most]
     return OPEN if others else best
 
@@ -139,7 +141,7 @@ def _ticked(text: str, labels: Labels) -> str | None:
         ticked, mentioned = {name for name, yes in answers if yes}, {name for name, _ in answers}
         if len(ticked) == 1 and len(mentioned) > 1:
             return ticked.pop()
-        if mentioned >= set(labels.names) - {OPEN}:
+        if len(ticked) > 1 or mentioned >= set(labels.names) - {OPEN}:
             return ""  # but "Entailment: no. Contradiction: no. Neutral." goes on
     return None
 
@@ -222,7 +224,7 @@ def _verdict(mentions: list[Mention], neither: str) -> str | None:
         return hedged.pop() if len(hedged) == 1 else None
     heaviest = max(m.weight for m in affirmed)
     best = {m.label for m in affirmed if m.weight == heaviest}
-    if len(best) > 1:
+    if len(best) > 1 or (heaviest < 3 and len(named - {OPEN}) > 1):
         return OPEN if opened else None
     (label,) = best
     doubted = mentions[-1].status == "asked" and mentions[-1].label == label

@@ -109,10 +109,8 @@ _FIELD_LABEL = (
     r"(?P<label>[^\W\d_]{1,30}(?:['-]?[ ]?[^\W\d_]{1,30}){0,3})"
     r"(?: ?\([^()\n]{1,30}\))?\s?[:=|(-]+[ ]?(?=\W{0,3}\d)"
 )
-_REVISED = (
-    r"\n\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b[^\d\n]{0,80}"
-    r"(?=\n\W*[^\d\n]{2,40}\d)"
-)
+_REVISES = re.compile(r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b")
+_REVISED = rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
 
 
 def _own_fields(text: str, emotion: str) -> str:
@@ -127,6 +125,8 @@ def _own_fields(text: str, emotion: str) -> str:
     kept, at = "", 0
     ends = [*(m.start() for m in fields[1:]), len(text)]
     for m, own, end in zip(fields, of_emotion, ends, strict=True):
+        if _REVISES.match(m["label"]):
+            continue
         newline = text.find("\n", m.end(), end)
         kept += text[at : m.start()] + (f" {emotion} intensity" if own else "")
         at = m.end("label") if own else newline if newline >= 0 else end
@@ -199,6 +199,11 @@ _ABOUT = re.compile(
     "(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|"
     r"total|all|case|opinion|view|\w*ness|anger|fear|joy|guilt|shame|disgust|surprise|pride|"
     r"relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+)
+# "80 would be the worst", not "80 would be my answer"
+_IMAGINED = re.compile(
+    "(?:would|means?|represents|indicates|being)\\b(?! (?:be |feel |seem )?(?:an? |the |about )?"
+    r"(?:my|right|fair|fitting|good|best|accurate|appropriate|reasonable|rating|answer|score)\b)"
 )
 # What makes a number no rating, and up to where.
 _DOUBTS = {
@@ -338,7 +343,9 @@ class _Reader:
         if line in self.bare:
             return _FIRST if line == 0 and self.first_is_paragraph else _STATED
         ends = bool(re.match(_ENDS, after))
-        goes_on = _ABOUT.match(self.source, start) or re.match(_GOES_ON, after)
+        goes_on = _ABOUT.match(self.source, start) or (
+            re.match(_GOES_ON, after) and not _IMAGINED.match(self.source, start)
+        )
         if not ends and (token.text == "one" or not goes_on):
             return 0
         role = next((role for pattern, role in _ROLES if pattern.search(before)), 0)
@@ -348,7 +355,7 @@ class _Reader:
             role = 0
         if not role and (token.base or self.only or after.startswith("emotion")):
             return _LOOSE
-        retold = token.value in self.repeated and role < _STATED
+        retold = token.value in self.repeated and not (role >= _STATED and ends)
         if role == _ALONE and self.places[i].line and len(self.tokens) > _LONG:
             return 0
         return 0 if retold else role
@@ -360,6 +367,8 @@ class _Reader:
             base = next(top for top in named if top)
             if self.labels[i + 1] == "percent" and value > self.scale:
                 base = 100.0
+            if value > base and self.scale in self.tops:
+                base = self.scale  # "7 of 10, which is 70"
         return value if base == self.scale else value * self.scale / base
 
 
@@ -382,7 +391,7 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
         return last.value
     if role < _NAMED and len(cells) > 1:
         return None
-    later = [r for r in firm if r.role == _ALONE and r.at > last.at]
+    later = [r for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at]
     plain_ones = [r for r in firm if (r.role >= _NAMED if role == _FIRST else r.plain)]
     values = {r.value for r in (*best, *later, *plain_ones)}
     return values.pop() if len(values) == 1 else None
@@ -392,4 +401,4 @@ def _is_same(word: str, emotion: str) -> bool:
     stem = 3 if len(emotion) < 6 else 4  # "angry" of "anger"
     if len(word) < 3 or not emotion:
         return False
-    return word.startswith(emotion[:stem])
+    return word.startswith(emotion[:stem]) or emotion.startswith(word[:stem])

@@ -5,7 +5,7 @@ reasons and ratings.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -69,7 +69,13 @@ def section_of(line: Line) -> tuple[str, str] | None:
 
 
 def keywords_in(
-    lines: list[Line], n: int, rated: set[int], *, reasons: bool, declines: bool
+    lines: list[Line],
+    n: int,
+    rated: set[int],
+    *,
+    items: Sequence[str],
+    reasons: bool,
+    declines: bool,
 ) -> list[str]:
     """At most n keywords, in lower case.
 
@@ -81,8 +87,11 @@ def keywords_in(
     reader = _KeywordReader(lines, n, rated, reasons)
     sources = [reader.headed(), reader.in_sentence(), *([] if declines else [reader.first()])]
     keywords = next(filter(None, chain(*sources)), [])
+    copied = 2 < len(keywords) <= len(items) and all(
+        keyword == plain(item).strip() for keyword, item in zip(keywords, items, strict=False)
+    )
     repeated = len(set(keywords)) < len(keywords) - 1
-    return [] if repeated else keywords[:n]
+    return [] if copied or repeated else keywords[:n]
 
 
 class _KeywordReader:
@@ -139,7 +148,7 @@ class _KeywordReader:
                 line.text.partition(":")[2], 1
             ):
                 keywords += side
-            elif _kind(line) == kind:
+            elif _kind(line) == kind and line.indent <= first.indent + 1:
                 # a field of a form has nothing behind its colon, nor below it
                 kinds = {_kind(line) for line in self.lines[i : i + 2]}
                 is_field = not headed and line.plain.endswith(":") and len(kinds) == 1
@@ -174,7 +183,7 @@ _COUNTED = (
 def _numbered(line: Line) -> Line:
     """ "1 - Caring" as a numbered list entry."""
     counted = re.match(_COUNTED, line.text)
-    if not counted:
+    if not counted or line.marker == "numeral":
         return line
     text = line.text[counted.end() :]
     return line._replace(text=text, marker="numeral", plain=plain(text).strip())
@@ -187,8 +196,8 @@ _CLAUSE = word_lists("keywords")["clause"]
 
 def _cleaned(text: str) -> str | None:
     text = re.sub(r"[*_`\"“”„«»#\[\]]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
-    is_phrase = re.fullmatch(_PHRASE, text) and _CLAUSE.isdisjoint(text.split())
-    return text if is_phrase else None
+    is_phrase = re.fullmatch(_PHRASE, text) and len(text) < 41
+    return text if is_phrase and _CLAUSE.isdisjoint(text.split()) else None
 
 
 def _keyword(entry: str, kind: str) -> str | None:
@@ -219,6 +228,6 @@ def _between_commas(text: str, least: int) -> list[str]:
     for part in filter(None, parts):
         keyword = _cleaned(part)
         if keyword is None or len(keyword.split()) > 3:
-            return []
+            return keywords if len(keywords) > 2 else []
         keywords.append(keyword)
     return keywords if len(keywords) >= least else []

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .tables import is_ticked, lines_of_columns, rewritten_tables
-from .text import plain, rewritten, rules, without_reasons
+from .text import plain, rewritten, rules, without_long_runs, without_reasons
 
 
 class Line(NamedTuple):
@@ -16,6 +16,7 @@ class Line(NamedTuple):
 
     text: str
     marker: str = ""
+    indent: int = 0
     after_blank_line: bool = False  # an empty line stands before it
     plain: str = ""  # the line as returned by `plain`
 
@@ -29,6 +30,7 @@ class Line(NamedTuple):
 
 
 _BREAK = "\x1e\n"  # between lines that become plain together, which is faster
+_QUOTED = r"^\s*(?:>\s*)+"
 _MARKERS = {
     "heading": re.compile(r"#{1,6}\s+"),
     "bullet": re.compile(
@@ -44,7 +46,7 @@ _MARKERS = {
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
     """is_label: whether a cell is the label of a row or column."""
-    text = _with_json(without_elements(_with_stars(text)))
+    text = re.sub(r"(?<=\S) *\t+ *(?=\S)", " | ", _with_json(without_elements(_with_stars(text))))
     lines: list[Line] = []
     after_blank_line = False
     for raw in rewritten_tables(text, partial(_lines_of_table, is_label)).split("\n"):
@@ -59,13 +61,15 @@ def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
 
 
 def _line(raw: str, after_blank_line: bool) -> Line:
-    text, marker = raw.strip(), ""
+    text = re.sub(_QUOTED, "", raw).rstrip()
+    indent = len(text) - len(text.lstrip())
+    text, marker = text.strip(), ""
     for kind, pattern in _MARKERS.items():
         if m := pattern.match(text):
             marker, text = marker or kind, text[m.end() :].lstrip()
-            if kind == "numeral":
+            if kind == "numeral" and not m["closed"]:
                 text = (m["bold"] or "") + text  # "**1. Caring**"
-    return Line(text, marker, after_blank_line)
+    return Line(text, marker, indent, after_blank_line)
 
 
 # ---- Stars, elements
@@ -80,9 +84,9 @@ def _with_stars(text: str) -> str:
 
     def fraction(m: re.Match[str]) -> str:
         full, hollow = (sum(c in signs for c in m[0]) for signs in (_FULL, _HOLLOW))
-        if full + hollow not in (5, 10) and full < 2:
+        if not (m["half"] or full + hollow in (5, 10) or (full > 1 and not hollow)):
             return m[0]
-        return f"{full}/{10 if full + hollow > 6 else 5} "
+        return f"{full}{'.5' if m['half'] else ''}/{10 if full + hollow > 6 else 5} "
 
     return re.sub(r"(\d)\ufe0f?\u20e3", r"\1", re.sub(_STARS, fraction, text))
 
@@ -108,7 +112,7 @@ _ELEMENTS = rules(
 
 def without_elements(text: str) -> str:
     """A text with XML and HTML elements as lines."""
-    return rewritten(text, _ELEMENTS) if "<" in text else text
+    return without_long_runs(rewritten(text, _ELEMENTS)) if "<" in text or "\r" in text else text
 
 
 # ---- JSON
@@ -139,6 +143,8 @@ def _with_json(text: str) -> str:
         return "\n".join([before, *_lines_of_value(value), rest[end:]])
     except (ValueError, RecursionError):
         pass
+    if not re.search(r"\"[^\"\n]{1,60}\"\s*:", rest):
+        return text
     rest = rewritten(without_reasons(rest), _BROKEN)
     parts = re.split(r"[{}\[\]\n]|,\s*(?=[\"{\[])", rest)
     return "\n".join([before, *(f"- {part}" if part else "" for part in parts)])
@@ -186,9 +192,9 @@ def _lines_of_table(is_label: Callable[[str], bool], rows: list[list[str]]) -> l
     head, *body = texts
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
     numbers = any(re.search(r"\d", cell) for cell in head)
-    if len(rows) == 1 and not numbers:
+    if len(rows) == 1 and len(head) > 2 and not numbers:
         return [", ".join(rows[0])]
-    if len(labels) > 1:
+    if len(labels) > 1 and body and not numbers:
         return ["", *lines_of_columns(texts, labels), ""]
     points = [i for i, cell in enumerate(head) if re.match(_POINT, cell)]
     if len(points) > 3 and all(is_ticked(row[points[0] :]) for row in body):
@@ -211,7 +217,7 @@ def _lines_of_row(
     labels = [i for i, cell in enumerate(texts) if is_label(cell)]
     if not labels:
         full = [cell for cell, text in zip(row, texts, strict=True) if text]
-        if re.fullmatch(r"\W*\d{1,2}\W*", full[0]):
+        if len(full) > 1 and re.fullmatch(r"\W*\d{1,2}\W*", full[0]):
             full = full[1:]  # a numeral
         if all(re.search(r"[a-z].{0,40}[:=-]\W*\d", cell) for cell in full):
             return [f"- {cell}" for cell in full]  # "Friendly: 4 | Sociable: 3"

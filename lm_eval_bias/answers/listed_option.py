@@ -435,8 +435,9 @@ def _answer(text: str, question: _Question) -> str:
         return REFUSED
     if heaviest:
         return UNPARSED
-    if re.search(_NEITHER, text):
-        return ANOTHER
+    neither = re.search(_NEITHER, text)
+    if neither:
+        return UNPARSED if _SIGN.search(text, neither.end()) else ANOTHER
     if not chosen and _offers_a_sentence(text, question):
         return ANOTHER
     return chosen.pop() if len(chosen) == 1 else UNPARSED

@@ -173,9 +173,10 @@ def _number(m: re.Match[str], scale: float) -> Token:
         half = (value_of(m["second"]) - value) / 2
         if half <= 0 and m["link"] == "-":
             return Token("code", m.group(), *m.span())  # "we lost 3-1"
-        near = m["link"].strip() != "or"
+        near = m["link"].strip() != "or" or half <= (base or scale) / 20
         if half <= 0 or not near:
-            return Token("number", m["number"], *m.span("number"), value)
+            end = m.end("half") if m["half"] else m.end("number")
+            return Token("number", m["number"], m.start("number"), end, value)
     text = "" if base or half else m.group()
     return Token("number", text, *m.span(), value + half, base, half)
 

@@ -18,6 +18,7 @@ _CHANNEL, _END, _THOUGHT, _START = (
 # where a blank or a line parts them, the text begins with a channel.
 _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?:[^\W_]|[\"'“<*(]|\s*\n)")
 _GLUED_FINAL = re.compile(r"assistantfinal|^\s*final(?!ly\b|i[stz]|es?\b|s\b)(?=[^\W_]|[*\"'“(])")
+_PARTED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
 
 
 _FINAL = "<|channel|>final<|message|>"
@@ -76,7 +77,9 @@ def without_reasoning(text: str) -> str | None:
         text = text[channels[-1].end() :]
     finals = list(_GLUED_FINAL.finditer(text))
     if _GLUED_START.match(text) and not finals:
-        return None
+        finals = list(_PARTED_FINAL.finditer(text))
+        if not finals:
+            return None
     text = text[finals[-1].end() :] if finals else text
     if thought := _THOUGHT.search(text):
         answer = _START.search(text, thought.end())

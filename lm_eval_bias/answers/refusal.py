@@ -36,7 +36,7 @@ def clauses(text: str) -> list[str]:
 def _declines(clause: str) -> bool:
     conceded = _CONCESSION.match(clause)
     rest = clause[conceded.end() :] if conceded else ""
-    if re.search(r"\w", rest):
+    if re.search(r"\w", rest) and not _OFFER.search(rest):
         clause = rest
     return bool(_DECLINING.search(_NOT_ITS_OWN.sub(" ", clause)))
 

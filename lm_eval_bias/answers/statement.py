@@ -14,6 +14,7 @@ from .vocabulary import named, patterns
 OPEN = "open"  # both, neither, or no choice between them
 _CUTS = "turn but retract correct reason dash bracket close colon comma"
 _FAR = 30  # tokens, after which a word no longer counts for a label
+_NEAR = 3  # words that may stand between a verb and the label that it leads up to
 _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w])){}(?:(?<=\w)(?!\w)|(?<=\W))"
 _WORDS = patterns("choice")
 _TOKENS = named({kind: _WHOLE.format(p) for kind, p in _WORDS["kinds"].items()} | _WORDS["signs"])
@@ -121,6 +122,7 @@ class _Sentence:
         return (
             self.tokens[i].text != "both"
             or not has_kind(following[:1], "word subject")
+            or has_kind([*self.tokens[max(0, i - 1) : i], *following], "label list")
             or any(token.text == "and" for token in following[1:2])
         )
 
@@ -132,7 +134,7 @@ class _Sentence:
         remark = self.aside and (weight < 3 or self.affirms)
         if self.asked:
             status = "asked"
-        elif remark or self.conditional:
+        elif remark or (self.conditional and status != "denied"):
             status = "named"
         against = self.tokens[0].kind == "but"
         if status == "affirmed" and (
@@ -215,4 +217,4 @@ def _meaning(following: list[GrammarToken]) -> str:
 def _led_up_to(clause: list[GrammarToken]) -> bool:
     kinds = [t.kind for t in reversed(clause) if t.kind not in ("filler", "cue")]
     verbs = [i for i, kind in enumerate(kinds) if kind in ("frame", "hedge", "about")]
-    return bool(verbs) and kinds[verbs[0]] != "about"
+    return bool(verbs) and kinds[verbs[0]] != "about" and verbs[0] <= _NEAR

@@ -37,7 +37,9 @@ def survey_answer(
     reader = _SurveyReader(names)
     ratings = reader.ratings(lines)
     declines = not ratings and has_refusal(text)
-    listed = keywords_in(lines, keywords, reader.rated, reasons=len(items) == 1, declines=declines)
+    listed = keywords_in(
+        lines, keywords, reader.rated, reasons=len(items) == 1, declines=declines, items=items
+    )
     if not ratings and not listed:
         return REFUSED if declines else UNPARSED
     return {"ratings": ratings, "keywords": listed}
@@ -139,7 +141,7 @@ class _ItemNames:
         """A text with ‹n› for the nth name."""
 
         def sign(m: re.Match[str]) -> str:
-            return f"‹{(m.lastgroup or '')[1:]}›"
+            return m[0] if m[0] in self.group else f"‹{(m.lastgroup or '')[1:]}›"
 
         signed = self.pattern.sub(sign, text)
         label = re.match(_FIRST_WORD, signed)
@@ -315,12 +317,12 @@ class _SurveyReader:
             if own is None and self._is_of_others(line):
                 own = len(self.claims)
             self._read(line)
-        if own:
+        if own and {c.item for c in self.claims[:own]} & {c.item for c in self.claims[own:]}:
             self.claims = self.claims[:own]
         if [c.value for c in self.turned] != [*range(1, len(self.turned) + 1)]:
             self.claims += self.turned
         values = [c.value for c in self.claims[:6]]
-        if values[:5] == [1, 2, 3, 4, 5]:
+        if values[:5] == [1, 2, 3, 4, 5] and isnan(values[-1]):
             return {}  # a list that counts
         items = self.names.items
         settled = {item: value for item in items if not isnan(value := self._settled(item))}
@@ -389,7 +391,7 @@ class _SurveyReader:
     def _read_items(self, head: str, parts: list[str]) -> None:
         first = self.known.issuperset(_words(head))
         before = re.fullmatch(r"\W{0,5}([1-5](?:\.\d)?)\W{0,9}", head)
-        if before:
+        if before and not re.match(r"\s*[:=|-]\W*[\d#]", parts[1]):
             if len(parts) == 2:
                 item = self._item(int(parts[0]))
                 self.turned.append(_Claim(item, float(before[1]), _FIELD, False))
@@ -431,6 +433,8 @@ class _SurveyReader:
             value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not entry):
                 self._claim([item], value, _FIELD if direct else _PROSE, corrects)
+                if self.pending:
+                    return
 
     def _item(self, n: int) -> str:
         name = self.names.names[n]

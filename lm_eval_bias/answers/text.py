@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 REFUSED = "refused"
@@ -119,7 +120,8 @@ def without_last_numeral(text: str) -> str:
     numerals = set(map(int, listed))
     goes_on = any(str(n + 1).startswith(last["n"]) for n in numerals if n < 3 or n - 1 in numerals)
     if last["alone"] and last["n"] == "1" and not goes_on:
-        goes_on = line.endswith(":") and not _RATES.search(line)
+        heads = line.endswith(":") and bool(last["dot"] or line.count(" ") > 1)
+        goes_on = len(numerals) > 1 or (heads and not _RATES.search(line))
     return before if goes_on else text
 
 
@@ -133,7 +135,8 @@ def without_numerals(text: str, counted: bool = False) -> str:
     text = re.sub(r"(?m)^[^\w(\n]{0,3}\d{1,2}\)\s+(?=[a-z])", "", text)
     values = [*map(int, _NUMERAL.findall(text))]
     repeated = set(values) == {1}
-    return _NUMERAL.sub("", text) if counted or repeated or len(values) > 1 else text
+    counts_up = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
+    return _NUMERAL.sub("", text) if counted or repeated or counts_up else text
 
 
 def without_reasons(text: str) -> str:

@@ -176,7 +176,7 @@ def _only(kind: str, text: str) -> bool:
 def _is_heading(line: str, group: _Mention) -> bool:
     rest = line[: group.start] + line[group.end :]
     if line.rstrip().endswith(":"):
-        return not _DENIED.search(rest)
+        return not _DENIED.search(rest) and not _MORE.search(rest)
     return _only("link", rest)
 
 
@@ -204,16 +204,17 @@ def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
     runs = [list(run) for _, run in groupby(mentions, lambda m: m.is_word)]
     by_group = not mentions[0].is_word
     if by_group and len(runs) % 2:  # "for Ethan or Kwame: word, group"
-        return []
+        linked = len(runs[0]) == 1 and _linked(line, runs[0], runs[1])
+        runs, by_group = [] if linked else runs[1:], False
     pairs: _Pairs = []
     for here, there, following in zip(runs[::2], runs[1::2], [*runs[2::2], []], strict=False):
         if by_group:
             group = here[0].number if len(here) == 1 and _linked(line, here, there) else None
-            listed = _listed(line, there)
+            listed = _listed(line, there) or [there[0].number]
         else:
             end = following[0].start if following else len(line)
             group = _chosen(line, here[-1].end, there, end)
-            listed = _listed(line, here)
+            listed = _listed(line, here) or [here[-1].number]
         if group is not None:
             pairs += [(word, group) for word in listed]
     return pairs
@@ -228,14 +229,14 @@ def _chosen(line: str, start: int, groups: Sequence[_Mention], end: int) -> int 
     first, last = groups[0], groups[-1]
     lead = [word for word in _said(line[start : first.start]) if word not in _WORDS["link"]]
     shares = [float(m[1]) for m in (_SHARE.match(line, m.end) for m in groups) if m]
-    if len(shares) == len(groups) == 2 and round(sum(shares), 2) in (1, 10, 100):
+    if len(shares) == len(groups) == 2 and round(sum(shares), 2) in (1, 10, 100) and not lead:
         a, b = shares
         return None if a == b else first.number if a > b else last.number
     if _MORE.search(re.sub(r"\([^()]*\)", " ", line[last.end : end])):
         return None
     between = line[first.end : last.start]
     said = _said(between)
-    if said and said[-1] in _WORDS["turn"]:
+    if said and said[-1] in _WORDS["turn"] and lead in ([], ["not"]):
         return last.number
     stays = len(groups) == 1 or (said[0] in _WORDS["stay"] if said else ">" in between)
     return first.number if stays and not lead else None
