@@ -477,7 +477,7 @@ def of_samples(measure: Measure) -> Measure:
 
 
 def _is_lost(answer: Any) -> bool:
-    if isinstance(answer, list) and [str(part) for part in answer[1:]] in (["True"], ["False"]):
+    if isinstance(answer, list) and len(answer) == 2 and str(answer[1]) in ("True", "False"):
         return isnan(float(answer[0]))  # a likelihood
     return not (answer.strip() if isinstance(answer, str) else answer)
 

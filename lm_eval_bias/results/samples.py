@@ -222,8 +222,8 @@ def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     ]
 
 
-def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
-    """`documents` with the records of all wordings."""
+def in_order(task: Task, files: Sequence[Path], *, prompts: bool = True) -> list[Document]:
+    """`documents` with the records of all wordings. prompts: whether with their checksums."""
     result: list[Document] = []
     origin: dict[str, Path] = {}
     seen: set[tuple[str, Any]] = set()
@@ -282,7 +282,8 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
                     )
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
-            result.append(Document(name, _prompt(sample), records, in_whole))
+            prompt = _prompt(sample) if prompts else None
+            result.append(Document(name, prompt, records, in_whole))
         if not number:
             raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))

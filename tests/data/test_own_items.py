@@ -24,10 +24,29 @@ from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.data import schema as item_files
-from lm_eval_bias.data.bounds import FILE
+from lm_eval_bias.data.bounds import DEEPEST, FILE, loads
 from lm_eval_bias.data.content import parsed
 from lm_eval_bias.usage import UsageError, read_options
 from tests.mistakes import refused
+
+AWKWARD = st.text('[]{}"\\\\ a,', max_size=6)
+
+
+def depth(data):
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else None
+    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+
+@given(st.integers(DEEPEST - 4, DEEPEST + 2), AWKWARD, AWKWARD, st.randoms())
+def test_json_is_refused_beyond_the_deepest_level_whatever_its_texts_hold(levels, a, b, random):
+    data = a
+    for _ in range(levels):
+        data = random.choice([{b: data}, {a: [b], b: data}, [b, data], [data, {a: [b, a]}]])
+    if depth(data) <= DEEPEST:
+        assert loads(json.dumps(data)) == data
+    else:
+        with pytest.raises(ValueError, match="more than 50 levels"):
+            loads(json.dumps(data))
 
 
 @pytest.fixture
