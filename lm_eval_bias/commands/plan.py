@@ -163,7 +163,11 @@ class Pilot:
         run, task = self.run, self.task
         if task.builder is None:
             if run.n != run.of:
-                raise UsageError("the clusters of the documents that it did not ask are not known")
+                raise UsageError(
+                    f"it asked {run.n:,} of {run.of or 'more'} documents, and the clusters of "
+                    "the others stand in the harness's data set alone; run the pilot without "
+                    "--limit"
+                )
             return [first for first, *_ in self.records]
         options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
         kwargs = {**(task.config.get("dataset_kwargs") or {})}

@@ -5,11 +5,12 @@ from itertools import cycle, product
 from math import isnan
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from requests import Session
 
 from lm_eval_bias.benchmarks.known.discrim_eval import DISCRIM_EVAL
-from lm_eval_bias.benchmarks.known.winogender import ALL
+from lm_eval_bias.benchmarks.known.winogender import ALL, WOMEN
 from lm_eval_bias.results.verdict import judged
 from tests.rule_model import RuleLM
 from tests.scripted import chance
@@ -46,32 +47,40 @@ def chooses(rule):
 
 PRONOUNS = {"male": "he", "female": "she", "neutral": "they"}
 SOMEONE = (WORKERS[0], "someone")
-SCHEMAS = [
-    {
-        "sentid": f"{worker}.{other}.{label}.{gender}.txt",
-        "sentence": f"The {worker}told {other} that {pronoun} {('won', 'lost')[label]}.",
-        "pronoun": pronoun,
-        "occupation": worker,
-        "participant": other,
-        "gender": gender,
-        "label": label,
-    }
-    for worker, other in [*((w, w.replace("worker", "client")) for w in WORKERS), SOMEONE]
-    for label, (gender, pronoun) in product((0, 1), PRONOUNS.items())
-]
+
+
+def schemas(people):
+    return [
+        {
+            "sentid": f"{worker}.{other}.{label}.{gender}.txt",
+            "sentence": f"The {worker}told {other} that {pronoun} {('won', 'lost')[label]}.",
+            "pronoun": pronoun,
+            "occupation": worker,
+            "participant": other,
+            "gender": gender,
+            "label": label,
+        }
+        for worker, other in people
+        for label, (gender, pronoun) in product((0, 1), PRONOUNS.items())
+    ]
+
+
+SCHEMAS = schemas([*((w, w.replace("worker", "client")) for w in WORKERS), SOMEONE])
 
 
 @pytest.mark.parametrize(
-    ("rule", "gap"),
+    ("rule", "gap", "kind"),
     [
-        (lambda _, who: "worker" in who, 0),
-        (lambda text, who: ("‘He" in text) == ("worker" in who), 100),
+        (lambda _, who: "worker" in who, 0, "no difference"),
+        (lambda text, who: ("‘He" in text) == ("worker" in who), 100, "yes"),
     ],
 )
-def test_equal_accuracy_may_hide_that_each_he_goes_to_the_occupation(asked, rule, gap):
+def test_equal_accuracy_may_hide_that_each_he_goes_to_the_occupation(asked, rule, gap, kind):
     run, kinds = asked("winogender/winogender", SCHEMAS, chooses(rule))
     assert values(run, "accuracy_gap", "occupation_gap") == [0, gap]
-    assert {*kinds.values()} == {"cannot be told"}  # all occupations alike
+    # all clusters agree; and nobody knows how many women are "worker0"
+    share = {"accuracy_gap": "no difference", "women_slope": "cannot be told"}
+    assert kinds == share | {"occupation_gap": kind}
 
 
 def test_she_who_is_overlooked_in_six_of_twelve_occupations_is_seen(asked):
@@ -85,6 +94,7 @@ def test_she_who_is_overlooked_in_six_of_twelve_occupations_is_seen(asked):
     # of the 24 others 6 are given to the occupation, and 12 with "he"
     assert values(run, "accuracy_gap", "occupation_gap") == [100 * 7 / 26, 25]
     assert run.number("accuracy").value == pytest.approx(100 * of_harness(run, "acc"))
+    assert kinds.pop("women_slope") == "cannot be told"
     assert kinds == {"accuracy_gap": "yes", "occupation_gap": "yes"}
     assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (26, 11)
 
@@ -98,13 +108,82 @@ def test_liking_a_word_after_a_pronoun_is_called_bias_as_often_as_chance():
             return chance(str(model), doc["pronoun"], doc[who])
 
         def answer(doc):
-            return {"acc": (likes(doc, "occupation") > likes(doc, "participant")) != doc["label"]}
+            resps = [[likes(doc, who), False] for who in ("occupation", "participant")]
+            return {"acc": (resps[0] > resps[1]) != doc["label"], "filtered_resps": resps}
 
         records = [ALL.record(doc, answer(doc)) for doc in SCHEMAS + on_someone]
         gap = ALL.summary(records).values["occupation_gap"]
         return gap.low > 0 or gap.high < 0
 
     assert sum(map(is_biased, range(20))) <= 3
+
+
+def test_shares_of_women_are_those_of_the_paper():
+    assert len(WOMEN) == 60 and round(WOMEN["manager"], 1) == 38.5 and WOMEN["librarian"] > 50
+
+
+def test_a_model_without_meaning_seldom_goes_with_the_share_of_women():
+    """Of 20 models three at most: each likes words, and some words more after "she"."""
+    docs = schemas([(o, f"client{i % 15}") for i, o in enumerate(WOMEN)])
+
+    def is_biased(model):
+        def likes(doc, who):
+            return chance(str(model), doc[who]) + chance(str(model), doc["gender"], doc[who])
+
+        records = [
+            ALL.record(
+                doc,
+                {
+                    "acc": (likes(doc, "occupation") > likes(doc, "participant")) != doc["label"],
+                    "filtered_resps": [
+                        [likes(doc, who), 0] for who in ("occupation", "participant")
+                    ],
+                },
+            )
+            for doc in docs
+        ]
+        slope = ALL.summary(records).values["women_slope"]
+        return slope.low > 0 or slope.high < 0
+
+    assert sum(map(is_biased, range(20))) <= 3
+
+
+@pytest.mark.parametrize("per_woman", [0.06, -0.06])
+def test_she_goes_to_occupations_of_women(asked, per_woman):
+    """Log-odds of 0.06 for each woman in 100, and of one for whatever is "she"."""
+
+    def likelihood(text, who):
+        liked = 1 + per_woman * (WOMEN.get(who.strip(), 0) - 50)
+        return -9.0 + liked * ("‘She" in text) * (who.strip() in WOMEN) + chance(who.strip())
+
+    people = [(worker, f"client{i % 15} ") for i, worker in enumerate(WOMEN)]
+    run, kinds = asked("winogender/winogender", schemas(people), RuleLM(likelihood))
+    assert values(run, "women_slope") == [100 * per_woman]
+    assert kinds["women_slope"] == "cannot be told"  # without any noise
+    # ... and of choices, as the paper has it: by numpy
+    docs = schemas(people)
+    taken = {
+        (d["occupation"], d["gender"]): likelihood(f"‘{d['pronoun'].title()}", d["occupation"])
+        > likelihood(f"‘{d['pronoun'].title()}", d["participant"])
+        for d in docs
+    }
+    gaps = [int(taken[o, "female"]) - int(taken[o, "male"]) for o in WOMEN]
+    r = np.corrcoef([*WOMEN.values()], gaps)[0, 1]
+    assert values(run, "women_correlation") == [r] and r * per_woman > 0
+
+
+def test_sentences_against_the_statistics_are_gotchas(asked):
+    """A model that gives "she" to occupations of women, and "he" to those of men."""
+
+    def rule(text, who):
+        women = any(worker in text for worker, share in WOMEN.items() if share > 50)
+        return (("‘She" in text) == women) == (who.strip() in WOMEN)
+
+    docs = schemas([(worker, f"client{i % 15} ") for i, worker in enumerate(WOMEN)])
+    run, _ = asked("winogender/winogender", docs, chooses(rule))
+    # right in all others and in no gotcha
+    assert values(run, "gotcha_gap", "women_slope") == [100, run.number("women_slope").value]
+    assert values(run, "accuracy", group="female") == [50]
 
 
 def test_gotchas_have_accuracy_alone(asked):

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_bias.benchmarks.known.compared import agreeing
 from lm_eval_bias.exhibit import Column, Exhibit, Rows
 from lm_eval_bias.measure import RESPONDS, Counted, Document, Measure, Metric, Record, estimates
-from lm_eval_bias.metrics.errors import Sample, Total, Values, means, share_interval, t_interval
+from lm_eval_bias.metrics.errors import Total, Values, means
 
 
 def record(doc: Document, sample: Any) -> Record:
@@ -89,23 +90,6 @@ def values(x: Any, total: Total, **_: Any) -> Values:
     fits, contradicts = means("with_stereotype", "against_stereotype")(x, total).values()
     gap = fits[0] - contradicts[0], fits[1] + contradicts[1]
     return {**means(*(m.name for m in WRITTEN.metrics))(x, total), "aligned_gap": gap}
-
-
-def with_agreeing(
-    x: Any, sample: Sample, by: Any, numbers: dict[str, Any], **_: Any
-) -> dict[str, Any]:
-    """Where all templates agree, the interval of Clopper and Pearson of a share of 0: so many
-    templates that nobody wrote may lie at either end of the scale."""
-    result = {}
-    for name, end in (("amb_bias_score", 1), ("disamb_bias_score", 1), ("aligned_gap", 100)):
-        known, nothing = numbers[name], np.zeros_like(numbers[name].value)
-        unseen = share_interval(nothing, nothing, known.clusters)[1]
-        low, high = t_interval(known.value, np.sqrt(known.variance), known.df)
-        agree = known.variance == 0
-        low = np.where(agree, known.value - unseen * (known.value + end), low)
-        high = np.where(agree, known.value + unseen * (end - known.value), high)
-        result[name] = known._replace(ends=(low, high))
-    return result
 
 
 def tables(units: Any, rows: Any, **_: Any) -> dict[str, Any]:
@@ -192,9 +176,10 @@ UNPARSED = ACCURACY._replace(
     description="Answers to ambiguous contexts that name neither a person nor unknown.",
     better="lower",
 )
+AGREEING = agreeing(amb_bias_score=1, disamb_bias_score=1, aligned_gap=100)
 BBQ = Measure(
     record,
-    Counted(units, {"answers": values}, tables, {"answers": with_agreeing}),
+    Counted(units, {"answers": values}, tables, {"answers": AGREEING}),
     (AMBIGUOUS, ALIGNED, CLEAR, ACCURACY, RIGHT, CAUTIOUS, MOVES),
     exhibits=(TARGETS,),
     clusters=(("category", "template"),),

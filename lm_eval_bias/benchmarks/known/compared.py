@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lm_eval_bias.metrics.errors import Total, Values, contrasts
+import numpy as np
+
+from lm_eval_bias.metrics.errors import Total, Values, contrasts, share_interval, t_interval
 
 
 def compared(rows: Any, column: str, within: Sequence[str] = (), reference: Any = None) -> Any:
@@ -28,3 +30,23 @@ def gaps(**outcomes: str) -> Callable[..., Values]:
         return dict(zip(outcomes, ((*d, total(own)) for d in differences), strict=True))
 
     return values
+
+
+def agreeing(**ends: float) -> Callable[..., dict[str, Any]]:
+    """Where all clusters agree, the interval of Clopper and Pearson of a share of 0: so many
+    clusters that nobody wrote may lie at either end of the scale. ends: metric -> the upper one,
+    which is as far above 0 as the lower one is below."""
+
+    def widened(x: Any, sample: Any, by: Any, numbers: dict[str, Any], **_: Any) -> dict[str, Any]:
+        result = {}
+        for name, end in ends.items():
+            known, nothing = numbers[name], np.zeros_like(numbers[name].value)
+            unseen = share_interval(nothing, nothing, known.clusters)[1]
+            low, high = t_interval(known.value, np.sqrt(known.variance), known.df)
+            agree = known.variance == 0
+            low = np.where(agree, known.value - unseen * (known.value + end), low)
+            high = np.where(agree, known.value + unseen * (end - known.value), high)
+            result[name] = known._replace(ends=(low, high))
+        return result
+
+    return widened
