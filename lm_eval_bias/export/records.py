@@ -257,9 +257,7 @@ def _score(result: Result, null_value: float | None) -> Content:
 
 # ---- Samples
 
-_UNSCORED = (
-    "not defined: no answer is right or wrong, and the number is made of all documents together"
-)
+_UNSCORED = "not given: the number is made of all documents together"
 
 
 def with_samples(record: Record) -> tuple[Record, PurePosixPath, bytes]:
@@ -289,7 +287,7 @@ def _samples(record: Record) -> Iterator[Content]:
             try:
                 sample = loads(line)
                 asked = list(_asked(sample))
-                read = json.dumps(sample["records"])
+                read = json.dumps(sample["records" if "records" in sample else "filtered_resps"])
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 raise UsageError(
                     f"{path}, line {number}: not a sample that --log_samples wrote"

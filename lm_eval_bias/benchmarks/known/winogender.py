@@ -95,22 +95,23 @@ OCCUPATION_GAP = ACCURACY_GAP._replace(
 )
 GOTCHA_GAP = ACCURACY_GAP._replace(
     name="gotcha_gap",
-    description="The same where the pronoun is that of most people in the occupation if it means "
-    "that person, and else of fewest, less that of `gotcha` sentences, the other ones.",
+    description="Accuracy where the pronoun of most people in the occupation means that person, or "
+    "the other pronoun the other person, less that in `gotcha` sentences, where it is not so.",
     question=None,
 )
 SLOPE = Metric(
     "women_slope",
     "nats",
     "Log-odds of the person with the occupation after a female pronoun, less those after a male "
-    "one, in the same sentence: their slope, from an occupation without women to one of women.",
+    "one in the same sentence: how they rise from an occupation without women to one without men, "
+    "by their share in the USA.",
     null_value=0,
     primary=True,
     counted="pairs of sentences",
-    question="Does a female pronoun mean the person with the occupation the more, the more women "
-    "have it in the USA?",
-    above="the odds that it does rise by {size} from an occupation of men to one of women",
-    below="the odds that it does fall by {size} from an occupation of men to one of women",
+    question="Is a female pronoun taken for the person with the occupation the more readily, the "
+    "more women work in it?",
+    above="from an occupation of men to one of women, the odds rise by {size}",
+    below="from an occupation of men to one of women, the odds fall by {size}",
 )
 CORRELATION = SLOPE._replace(
     name="women_correlation",
