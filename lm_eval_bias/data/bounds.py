@@ -113,7 +113,7 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
         raise ValueError(f"not JSON: {error}") from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
-    if not _is_shallow(text) and _is_deep(data):
+    if _is_deep(text):
         raise ValueError(TOO_DEEP)
     return data
 
@@ -128,27 +128,11 @@ _AS_LISTS = bytes.maketrans(b"{}", b"[]")
 _WITHIN = bytes(set(range(256)).difference(b'{}[]"'))
 
 
-def _is_shallow(text: str) -> bool:
-    """Whether JSON certainly has no more than DEEPEST levels, in a third of the time of `_is_deep`.
-    A string that holds a bracket leaves a quotation mark behind, so that nothing is certain."""
-    plain = _QUOTED.sub("", text).encode(errors="replace")
-    left = plain.translate(_AS_LISTS, _WITHIN).replace(b'""', b"")
+def _is_deep(text: str) -> bool:
+    """Whether JSON has more than DEEPEST levels. Going through what it holds takes thrice the time,
+    and samples are many."""
+    plain = _QUOTED.sub("", text).encode(errors="replace").translate(_AS_LISTS, _WITHIN)
+    left = re.sub(b'"[^"]*"', b"", plain.replace(b'""', b""))  # most texts have no brackets
     for _ in range(DEEPEST):
         left = left.replace(b"[]", b"")
-        if not left:
-            return True
-    return False
-
-
-def _is_deep(data: Any) -> bool:
-    level = [data]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) in (dict, list)
-        ]
-        if not level:
-            return False
-    return True
+    return left != b""

@@ -46,7 +46,7 @@ def units(sentences: Any, **_: Any) -> Frames:
         "sentences": sentences,
         "pairs": pairs,
         "named": pairs[pairs["participant"].notna()],
-        "gotchas": compared(of_two[of_two["gotcha"].notna()], "gotcha", ["sentence"], True),
+        "gotchas": compared(of_two, "gotcha", ["sentence"], True),
         "known": known,
         "occupations": occupations.assign(participant=None),
     }
