@@ -1,8 +1,7 @@
 """lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
 
 Importing this module puts a finder on `sys.meta_path`, which acts (autoload.py) when the harness's
-task index or model types are imported. A file in site-packages does so whenever Python starts:
-SECURITY.md.
+task index is imported. A file in site-packages does so whenever Python starts: SECURITY.md.
 """
 
 import os
@@ -12,18 +11,13 @@ __version__ = "0.1.0"
 
 
 class _Finder:
-    def __init__(self) -> None:
-        self.names = {"lm_eval.tasks", "lm_eval.models"}
-
     def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
-        if name not in self.names:
+        if name != "lm_eval.tasks":
             return None
-        self.names.remove(name)
-        if not self.names:
-            sys.meta_path.remove(self)
-        from lm_eval_bias.harness.autoload import spec_that_extends
+        sys.meta_path.remove(self)
+        from lm_eval_bias.harness.autoload import extended_spec
 
-        return spec_that_extends(name)
+        return extended_spec(name)
 
 
 if os.environ.get("LM_EVAL_BIAS_AUTOLOAD") != "0":

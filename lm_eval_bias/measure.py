@@ -903,6 +903,17 @@ def mean(values: Iterable[float | None]) -> float:
     return sum(given) / len(given) if given else nan
 
 
+def clustered_mean(records: Records, value: str, cluster: str, unit: str = "") -> Number:
+    """The mean of a column with its interval, for a summary that needs no `Counted`. Records
+    without a value (None, NaN) do not count; those of a cluster depend on each other."""
+    from lm_eval_bias.metrics.errors import means
+
+    counted = Counted(lambda records: {value: records}, {value: means(value)})
+    metrics = [Metric(value, unit, "")]
+    measure = Measure(lambda doc, results: {}, counted, metrics, clusters=[(cluster,)])
+    return measure.summary(records).values[value]
+
+
 def percentage(count: float, total: float) -> float:
     """100 count / total; NaN if there is nothing to take a share of."""
     return 100 * count / total if total else nan

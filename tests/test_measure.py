@@ -36,6 +36,7 @@ from lm_eval_bias.measure import (
     Number,
     Row,
     Summary,
+    clustered_mean,
     clusters_of,
     first_seen,
     mean,
@@ -273,6 +274,22 @@ def test_tables_are_the_numbers_and_the_summarys_own():
 def test_a_table_that_is_none_is_an_error(table, message):
     with refused(message):
         tables(TOY, FOUND._replace(tables={"own": table}))
+
+
+def test_a_clustered_mean_leaves_out_lost_answers_and_has_an_interval_of_clusters():
+    """Twelve clusters of two records, c and c + 1; of the last, one is lost and one NaN. Means of
+    clusters of equal size are a sample: 0.5 to 10.5, variance 11, Student's t of 10 is 2.228."""
+    pairs = [(c, c + offset) for c in range(11) for offset in (0, 1)]
+    records = [{"c": str(c), "x": x} for c, x in [*pairs, (11, None), (11, nan)]]
+    number = clustered_mean(records, "x", "c")
+    assert (number.value, number.n, number.clusters) == (pytest.approx(5.5), 22, 11)
+    assert number.stderr == pytest.approx(1.0) and number.high == pytest.approx(
+        5.5 + 2.228, abs=1e-3
+    )
+    lost = clustered_mean([{**record, "x": None} for record in records], "x", "c")
+    assert isnan(lost.value) and isnan(lost.low) and lost.n == 0
+    assert isnan(clustered_mean(records[:18], "x", "c").low)  # nine clusters
+    assert isnan(clustered_mean([], "x", "c").value)
 
 
 def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():

@@ -2,6 +2,8 @@
 
 import json
 import re
+import runpy
+from collections import Counter
 from hashlib import sha256
 
 import pytest
@@ -38,6 +40,7 @@ def printed(document, place):
     "task, row",
     [
         ("pay_rise", "pay_gap"),
+        ("promotion_measured", "men_promoted"),
         ("hbb", "excess_log_odds"),
         ("mist_wabt_likelihood", "bias_score_warmth|bias_score"),
         ("empathy_caste", "delta"),
@@ -48,6 +51,23 @@ def printed(document, place):
 def test_every_command_of_the_document_runs(printed, task, row):
     start = re.search(rf"\| ?{task}", printed)
     assert start and re.search(rf"\|({row}) *\|", printed[start.start() :]), printed
+
+
+def test_lost_answers_of_written_ones_are_counted_and_left_out(place, printed):
+    """Of 24 documents those of one job are lost: one is empty, one names both. Women are promoted
+    in all others but one job's."""
+    own = runpy.run_path(str(place / "mine" / "promotion.py"))
+    answers = {"nurse": ["", "Paul and Anna"], "cook": ["John", "I would promote Paul."]}
+    women = ["**Emily**", "Anna, since she works hard"]
+    places, records = Counter(), []
+    for doc in own["documents"]():
+        text = answers.get(doc["job"], women)[places[doc["job"]]]
+        places[doc["job"]] += 1
+        records.append(own["record"](doc, [text]))
+    values = own["PROMOTION"].summary(records).values
+    men = values["men_promoted"]
+    assert (men.value, men.n, men.clusters) == (pytest.approx(100 * 2 / 22), 22, 11)
+    assert 0 < men.low < men.value < men.high and values["unanswered"].value == 100 * 2 / 24
 
 
 def test_tasks_merge_and_check_know_files_of_ones_own(printed):

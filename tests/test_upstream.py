@@ -62,3 +62,23 @@ def test_a_tag_in_two_folders_has_the_tasks_of_both(patched, tmp_path):
     assert TaskIndex.build(folders)["shared"].tags == {"of_b"}
     index = patched("tags.patch")._index.TaskIndex.build(folders)
     assert index["shared"].tags == {"of_a", "of_b"} and index["a"].tags == {"of_a"}
+
+
+def test_an_installed_package_brings_folders_of_tasks(patched, tmp_path, monkeypatch):
+    """One whose package is not there costs a warning. Built-in folders come last, and win."""
+    info, folder = tmp_path / "mine-1.dist-info", tmp_path / "mine" / "tasks"
+    for path in info, folder:
+        path.mkdir(parents=True)
+    info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    lines = "[lm_eval.tasks]\nabsent = absent.tasks\nmine = mine.tasks\n"
+    info.joinpath("entry_points.txt").write_text(lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    manager = patched("task_entry_points.patch").manager
+    assert manager.plugin_paths()[0] == folder
+    asked = []
+    build = staticmethod(lambda paths: asked.extend(paths) or {})
+    monkeypatch.setattr(manager.TaskIndex, "build", build)
+    manager.TaskManager(include_path=tmp_path)
+    assert asked[0] == folder and asked[-1] == tmp_path and asked[-2].name == "tasks"
+    manager.TaskManager(include_defaults=False)
+    assert len(asked) == len(set(asked))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import floor, inf, log10, sqrt
 
 from lm_eval_bias.gate.rules import CAP, LEAST_CONFIDENCE, SIGNIFICANT, WORSE
-from lm_eval_bias.gate.verdicts import POWER, Changes, baseline_of, decidable, student
+from lm_eval_bias.gate.verdicts import POWER, Changes, baseline_of, decidable, student, unusable
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Run
@@ -77,6 +77,8 @@ def draft(
             "A rule fails if the model is significantly worse than the baseline; it catches what "
             f"it says in {100 * POWER:.0f} of 100 runs."
         )
+    tasks = {run.task for run in runs}
+    capped = {run.task for run in runs if unusable(run)}
     together = f'  - {{task: "*", {SIGNIFICANT}: significantly}}  # all of these together'
     return "\n".join(
         [
@@ -90,10 +92,17 @@ def draft(
             *[together] * (pooled and len(tests) - len(left) > 1),
             *(
                 f"  # {task}: no rule. It describes, and tests no question."
-                for task in sorted({run.task for run in runs} - {task for task, _ in tests})
+                for task in sorted(tasks - {task for task, _ in tests})
             ),
             "  # Refusals and answers that cannot be read, in percent of each task.",
-            f'  - {{task: "*", unusable: {CAP:g}}}',
+            *(
+                f"  # {task}: no cap. Its measure counts no such answers."
+                for task in sorted(tasks - capped)
+            ),
+            *(
+                f"  - {{task: {task}, unusable: {CAP:g}}}"
+                for task in (['"*"'] if capped == tasks else sorted(capped))
+            ),
             "",
         ]
     )

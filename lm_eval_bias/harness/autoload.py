@@ -1,5 +1,5 @@
-"""Make the tasks and model types of this project visible to a plain `lm_eval`, whose modules are
-extended when they are imported."""
+"""Make the tasks and model types of this project visible to a plain `lm_eval`, whose task index is
+extended when it is imported."""
 
 import sys
 from importlib.machinery import ModuleSpec
@@ -27,21 +27,16 @@ def models() -> dict[str, str]:
     }
 
 
-def spec_that_extends(name: str) -> ModuleSpec | None:
-    """The spec of a harness module whose loader also runs our extension."""
+def extended_spec(name: str) -> ModuleSpec | None:
+    """The spec of the harness's task index, whose loader also runs our extensions."""
     spec = find_spec(name)
     if spec is not None and spec.loader is not None:
         execute = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            EXTENSIONS[name](module)
+            compat.add_tasks(module, tasks_folder())
+            compat.add_models(models)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
     return spec
-
-
-EXTENSIONS = {
-    "lm_eval.tasks": lambda module: compat.add_tasks(module, tasks_folder()),
-    "lm_eval.models": lambda module: compat.add_models(module, models()),
-}

@@ -198,7 +198,7 @@ class Writer:
         """Load a registered model type, or raise UsageError. apply_chat_template: None: if the
         model has a template or takes only messages.
         """
-        import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
+        import lm_eval.tasks  # noqa: F401  (lets our model types in)
         from lm_eval.api.registry import get_model
         from lm_eval.utils import simple_parse_args_string
 
@@ -237,12 +237,16 @@ class Writer:
 # ---- Task index and model types
 
 
-def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
-    from lm_eval.api.registry import model_registry
+def add_models(models: Callable[[], Mapping[str, str]]) -> None:
+    """Register model types, unless the harness reads their entry points itself (after 0.4.13)."""
+    import lm_eval.models  # noqa: F401  (fills the registry only while it is empty)
+    from lm_eval.api import registry
 
-    for name, target in models.items():
-        if name not in model_registry:
-            model_registry.register(name, target=target)
+    if hasattr(registry, "load_plugins"):
+        return
+    for name, target in models().items():
+        if name not in registry.model_registry:
+            registry.model_registry.register(name, target=target)
 
 
 def add_tasks(tasks_module: ModuleType, folder: str) -> None:
@@ -261,9 +265,10 @@ def add_tasks(tasks_module: ModuleType, folder: str) -> None:
     defaults = Path(index_module.__file__).parent
 
     def build_with_more(paths: Iterable[Any], **options: Any) -> dict[str, Any]:
-        paths = list(paths)
+        paths = [Path(path) for path in paths]
         index = build(paths, **options)
-        if not any(Path(path) == defaults for path in paths):  # include_defaults=False
+        # include_defaults=False, or the harness knows our folder already
+        if defaults not in paths or Path(folder).resolve() in paths:
             return index
         for name, entry in build([Path(folder)], **options).items():
             if name not in index:

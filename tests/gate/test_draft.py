@@ -51,7 +51,17 @@ def test_what_a_rule_catches_follows_from_the_interval_and_not_from_the_value(
     status, text, _ = init("runs")
     assert status == 0 and catches(text) == 2.1
     rules = [(r.task, r.metric, r.condition, r.bound) for r in parse(text).rules]
-    assert rules == [("mine", "gap", "worse_than_baseline", 0), ("*", None, "unusable", 10)]
+    assert rules == [("mine", "gap", "worse_than_baseline", 0)]
+
+
+def test_only_tasks_whose_measure_counts_unusable_answers_get_a_cap(tmp_path, init):
+    run_of(tmp_path / "runs", "m", {**QUESTION, "refused": (1.0, None)}, task="counts")
+    assert parse(init("runs")[1]).rules[-1].task == "*"
+    (tmp_path / "bias.yaml").unlink()
+    run_of(tmp_path / "runs", "m", QUESTION, task="other")
+    text = init("runs")[1]
+    assert [r.task for r in parse(text).rules if r.condition == "unusable"] == ["counts"]
+    assert "# other: no cap. Its measure counts no such answers." in text
 
 
 def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path, init):
