@@ -9,6 +9,7 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
+HIDDEN, THOUGHT = "hidden", "thought"
 Likelihood = tuple[float, bool]
 """A log-likelihood, and whether the answer is the greedy continuation."""
 
@@ -17,8 +18,9 @@ class Read(float):
     """A log-likelihood from the likeliest tokens that a server showed.
 
     shown: the probability of all of them. how: "unseen" if none was the answer's, so this is the
-    most that it can be; "first token" if the others were not asked; or "". without: the
-    log-likelihood if no unseen answer has any probability.
+    most that it can be; "first token" if the others were not asked; HIDDEN if no answer was shown;
+    THOUGHT if a thought comes first; or "". without: the log-likelihood if no unseen answer has any
+    probability.
     """
 
     shown: float

@@ -11,8 +11,11 @@ Options = Mapping[str, Any]
 Check = Callable[[str, Any], Any]
 """(name of an option, value) -> the value; raises UsageError for a wrong one."""
 # Keys of a task's `metadata` that are not options: written in the YAML, or added by the harness,
-# such as a model's argument that is nearly one of our options ("reader").
-DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source", "header"})
+# such as a model's argument that is nearly one of our options ("reader"); and what changes no
+# question.
+DESCRIPTIVE = frozenset(
+    ["version", "paper", "about", "config_source", "header", "anyway", "unused_chat_template"]
+)
 SHARD = "shard"
 """The option that all tasks take: "2/4" asks the second of four parts of the documents."""
 WORDING, PAPER = "wording", "paper"

@@ -1,10 +1,13 @@
 """`lm-eval-bias tasks`: list the tasks, and describe a task or a number."""
 
 import argparse
+import re
 from collections.abc import Mapping
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.data import model_files
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.systematic_errors import systematic_errors
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.table import columns
@@ -22,6 +25,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     finished.add_include_path(parser)
     parser.add_argument(
+        "--for",
+        metavar="MODEL_ARGS",
+        dest="model_args",
+        help="how to ask a model, by its files in a folder or in the hub's cache, such as "
+        "pretrained=org/model",
+    )
+    parser.add_argument(
         "--path",
         action="store_true",
         help="print only the folder of the tasks, for `lm_eval --include_path`",
@@ -31,6 +41,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.path:
         print(catalogue.tasks_folder())
+        return 0
+    if given := arguments.model_args:
+        model = [*re.findall("pretrained=([^,]+)", given), None][0]
+        text = f"{model_files.content(model, 'config.json')}\f{model_files.chat_template(model)}"
+        lines = next(
+            kind["lines"]
+            for kind in lexicon("models")["kinds"]
+            if re.search(kind["pattern"], text, re.DOTALL)
+        )
+        print(*(line.format(given) for line in lines), sep="\n  ")
         return 0
     name, known = arguments.name, catalogue.measured(arguments.include_path)
     if name is None:

@@ -114,8 +114,7 @@ def survive_full(cache: Any) -> None:
                 "ask anew; numbers and files are as without --use_cache"
             )
             logger.error("lm-eval-bias: %s", sentence)
-            if os.environ.get("RANK", "0") == "0":  # a launcher would end all
-                fail_at_end(sentence)
+            fail_at_end(sentence)
 
     connection.check_raise_error = checked
     logging.getLogger("sqlitedict").setLevel(logging.CRITICAL)  # 20 lines for each failure
@@ -152,7 +151,8 @@ def fail_at_end(sentence: str, status: int = 1) -> None:
     the least."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.stem == "__main__" else program.stem
-    if name.replace("-", "_") != "lm_eval":
+    # of several processes the first: a launcher would end all
+    if name.replace("-", "_") != "lm_eval" or os.environ.get("RANK", "0") != "0":
         return
     if not _failures:
         atexit.register(_end)

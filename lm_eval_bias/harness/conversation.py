@@ -16,7 +16,7 @@ import jinja2
 import jinja2.meta
 
 from lm_eval_bias.answers.reasoning import beginning, without_reasoning
-from lm_eval_bias.harness import compat, token_counts
+from lm_eval_bias.harness import compat, early, token_counts
 from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
@@ -101,8 +101,9 @@ class Conversation:
         )
 
 
-def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
-    """`LM.conversation`: the answers to all turns of each request, in order."""
+def conversation(self: Any, requests: list[Any], repeats: Any) -> list[list[Answer]]:
+    """`LM.conversation`: the answers to all turns of each request, in order. repeats: as of
+    `generate_samples`."""
     states = [Conversation(request, self.apply_chat_template) for request in requests]
     last = max((len(state.plan["turns"]) for state in states), default=0)
     for number in range(last):
@@ -118,7 +119,7 @@ def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
                 for s, p in part
             ]
             with _as_written(self, thinks):
-                texts = generate_samples(self, derived) if derived else []
+                texts = generate_samples(self, derived, repeats) if derived else []
             for (state, _), text in zip(part, texts, strict=True):
                 state.answer(text, self)
         _score(self, scored)
@@ -199,7 +200,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, Any]]) -> None:
             s.answers.append(made_exclusive(answer, longer(p, choices)) if exclusive else answer)
 
 
-compat.add_request_type(REQUEST, conversation)
+compat.add_request_type(REQUEST, early.asked_first(conversation))
 
 
 @cache

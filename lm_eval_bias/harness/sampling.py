@@ -1,12 +1,11 @@
 """Independent sampled answers to one prompt: a request type for every model of the harness, which
 itself sends a server the same seed with every request."""
 
-from collections import Counter
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from lm_eval_bias.harness import compat
+from lm_eval_bias.harness import compat, early
 
 REQUEST = "generate_samples"
 
@@ -19,13 +18,14 @@ def is_sampled(settings: Mapping[str, Any] | None) -> bool:
 OUR_SEED = "lm_eval_bias_seed"
 
 
-def generate_samples(self: Any, requests: list[Any]) -> list[str]:
-    """`LM.generate_samples`: the model's own `generate_until`, with a seed per answer."""
+def generate_samples(self: Any, requests: list[Any], repeats: Any) -> list[str]:
+    """`LM.generate_samples`: the model's own `generate_until`, with a seed per sampled answer.
+    repeats: counts those of each prompt."""
     first = compat.server_seed(self)
     if first is None:
         return self.generate_until(requests)
     lm = getattr(self, "lm", self)  # the harness's cache is a model around the model
-    create, repeats, seeded = lm._create_payload, Counter[tuple[Any, str]](), []
+    create, seeded = lm._create_payload, []
     for request in requests:
         prompt, settings = request.args
         if is_sampled(settings):
@@ -54,4 +54,4 @@ def seed_of(seed: int, prompt: Any) -> int:
     return int.from_bytes(blake2b(repr((seed, prompt)).encode(), digest_size=4).digest()) >> 1
 
 
-compat.add_request_type(REQUEST, generate_samples)
+compat.add_request_type(REQUEST, early.asked_first(generate_samples))

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from inspect import signature
 from math import nan
 from typing import Any
@@ -13,11 +13,13 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_bias.answers.reasoning import shows_reasoning
+from lm_eval_bias.data.model_files import chat_template
 from lm_eval_bias.data.schema import file_fingerprints, with_resolved_paths
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.harness import (
     compat,
     conversation,
+    early,
     hub_data,
     sampling,
     sentence_pairs,
@@ -62,6 +64,7 @@ from lm_eval_bias.usage import (
 )
 
 logger = logging.getLogger(__name__)
+_warn_once = cache(logger.warning)
 
 ERROR = "error"
 REASONING = "reasoning"
@@ -97,7 +100,8 @@ class BiasTask(Base):
     options: a `TaskOptions`, which checks `--metadata`; `temperature` and `repeats` also apply to
     the generation, and so does `--metadata reasoning=true` of all tasks that generate; choices are
     scored behind the model's thought then (`conversation.after_thinking`). `--metadata shard=2/4`
-    asks a part (shards.py).
+    asks a part (shards.py), and `anyway=true` asks on where the first answers are of no use
+    (early.py).
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
@@ -291,6 +295,19 @@ class BiasTask(Base):
             options = " and --".join(given)
             logger.warning("%s: texts are scored without --%s", self.task_name, options)
         check_files(self.task_name)
+        known = self.config.metadata
+        rendered = self.as_it_stands or any(map(kwargs.get, ("apply_chat_template", "rank")))
+        if not rendered and chat_template(model := known.get("pretrained")):
+            known["unused_chat_template"] = True
+            _warn_once(
+                "The tokenizer of %s has a chat template, and none is applied. This is right for a "
+                "base model; an instruction-tuned one needs --apply_chat_template.",
+                model,
+            )
+        early.stopped.pop(self.task_name, None)
+        early.watched[self.task_name] = (
+            None if flag("anyway", known.get("anyway", False)) else (self._reader,)
+        )
         self._processes = kwargs.get("world_size", 1)
         arguments = {**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
         self.OUTPUT_TYPE = self.config.output_type
@@ -343,7 +360,7 @@ class BiasTask(Base):
         requests = super().construct_requests(doc, ctx, **kwargs)
         every = requests if isinstance(requests, list) else [requests]
         kind = every[0].request_type
-        if kind == "generate_until" and sampling.is_sampled(self.config.generation_kwargs):
+        if kind == "generate_until":
             kind = sampling.REQUEST
         elif kind == "loglikelihood":
             kind = self._likelihood
@@ -393,6 +410,7 @@ class BiasTask(Base):
     # ---- Answers
 
     def apply_filters(self) -> Any:
+        self._error = early.stopped.get(self.task_name)
         try:
             with gc_paused():
                 filtered = super().apply_filters()
@@ -446,7 +464,7 @@ class BiasTask(Base):
         parts = shares(results, len(self._all_marks))
         for of_wording, known in zip(parts, self._all_marks, strict=True):
             record = {**record_of(self.measure, doc, of_wording, self.request == TURNS), **known}
-            if reads := Read.all_in(of_wording):
+            if reads := [read for read in Read.all_in(of_wording) if read == read]:
                 record[SEEN_MASS] = reads[0].shown
                 record[FIRST_TOKEN] = any(read.how == "first token" for read in reads)
             if any(read.how == "unseen" for read in reads):
@@ -511,7 +529,7 @@ class BiasTask(Base):
                     self._numbers[f"{row.name}_stderr"] = number.stderr
             except Exception as error:
                 self._fail(error, "computing its numbers")
-        if self._error is not None:
+        if self._error is not None and self.task_name not in early.stopped:
             compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
         return len(records)
 
@@ -544,7 +562,7 @@ class BiasTask(Base):
         if self._cells:
             config["cells"] = self._cells
         if self._error is not None:
-            config[ERROR] = self._error
+            config["stopped" if self.task_name in early.stopped else ERROR] = self._error
         return config
 
 

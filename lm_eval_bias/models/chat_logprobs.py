@@ -12,16 +12,17 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from inspect import signature
-from math import isnan, log, nan
+from math import log, nan
 from typing import Any
 
 from lm_eval.api.model import hash_args
 from lm_eval.models.openai_completions import LocalChatCompletion, LocalCompletionsAPI
 from tqdm import tqdm
 
+from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.data.bounds import Json
-from lm_eval_bias.harness import compat
-from lm_eval_bias.likelihoods import Likelihood, Read
+from lm_eval_bias.harness import compat, early
+from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, Likelihood, Read
 from lm_eval_bias.usage import UsageError, nearest
 
 from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
@@ -170,7 +171,8 @@ class ChatLogprobs(LocalChatCompletion):
                 reply = await self.call(self._create_payload(message, gen_kwargs=settings))
             except Spent:
                 return None
-            choice = {"index": 0, "message": {"content": reply.text}}
+            content = reply.text or (reply.thought and f"<think>{reply.thought}")
+            choice = {"index": 0, "message": {"content": content}}
             [text] = self.parse_generations({"choices": [choice]})
             if text is not None:
                 self.cache_hook.add_partial("generate_until", request.args, text)
@@ -191,7 +193,8 @@ class ChatLogprobs(LocalChatCompletion):
             f"{requests[0].task_name}: --model {self.NAME} gives no likelihood of a text; {INSTEAD}"
         )
 
-    def loglikelihood(self, requests: Any, disable_tqdm: bool = False) -> list[Likelihood]:
+    @early.asked_first
+    def loglikelihood(self, requests: Any, _: Any) -> list[Likelihood]:
         """Raises UsageError before the first call if a task cannot be asked."""
         cached = getattr(self.cache_hook, "dbdict", None) or {}
         answers = {r.args: cached.get(hash_args("loglikelihood", r.args)) for r in requests}
@@ -211,7 +214,7 @@ class ChatLogprobs(LocalChatCompletion):
             if any(answers[context, choice] is None for choice in choices)
         }
         if new:
-            with self._bar(len(new), disable_tqdm) as bar:
+            with self._bar(len(new)) as bar:
                 asyncio.run(self._ask_all(new, answers, bar))
             read = [[answers[q, choice] for choice in new[q]] for q in new]
             self._warn(read)
@@ -233,7 +236,7 @@ class ChatLogprobs(LocalChatCompletion):
             return None
         return next((_too_long([*map(str, task.doc_to_choice(d))]) for d in task.eval_docs), None)
 
-    def _bar(self, total: int, disable: bool) -> tqdm:
+    def _bar(self, total: int, disable: bool = False) -> tqdm:
         return tqdm(total=total, desc=f"Asking {self.model}", disable=disable)
 
     def _update(self, bar: tqdm) -> None:
@@ -263,31 +266,23 @@ class ChatLogprobs(LocalChatCompletion):
 
         first, *others = questions
         async with self.server:
-            await ask(first, True)  # what is wrong with the server is found by few calls
+            # what is wrong with the server is found by few calls
+            await ask(first, self._answers_as is None)
             await asyncio.gather(*map(ask, others))
 
     def _warn(self, answers: Sequence[Sequence[Likelihood | None]]) -> None:
-        hidden = [all(a and isnan(a[0]) for a in of_question) for of_question in answers]
         bounded = [
             any(read.how == "unseen" for read in Read.all_in(of_question))
             for of_question in answers
         ]
-        for which, says in (
-            (
-                hidden,
-                "unanswered: the server showed none of their choices among "
-                f"{self._top_logprobs} tokens",
-            ),
-            (
-                bounded,
-                "seen in part: the choices that the server did not show count with the largest "
-                "probability possible, and intervals cover 0, too",
-            ),
-        ):
-            if any(which):
-                logger.warning(
-                    "%s: %d of %d questions are %s.", self.NAME, sum(which), len(which), says
-                )
+        if any(bounded):
+            logger.warning(
+                "%s: %d of %d questions are seen in part: the choices that the server did not show "
+                "count with the largest probability possible, and intervals cover 0, too.",
+                self.NAME,
+                sum(bounded),
+                len(bounded),
+            )
 
     def _warn_of_budget(self, unanswered: int, total: int) -> None:
         if self.server.is_over and unanswered:
@@ -368,7 +363,7 @@ class Question:
         self, model: ChatLogprobs, context: str, choices: Sequence[str], is_first: bool
     ) -> None:
         self._model, self._choices, self._is_first = model, choices, is_first
-        self._messages, self._shown = model.create_message([context]), nan
+        self._messages, self._shown, self._how = model.create_message([context]), nan, ""
         self._before: Reply
         self._answers: dict[str, tuple[Read, bool]] = {}
 
@@ -383,14 +378,18 @@ class Question:
             self._answers = {}
         if all(value.how == "unseen" for value, _ in self._answers.values()):
             self._answers = {}
-        return {choice: self._answers.get(choice, (nan, False)) for choice in self._choices}
+        none = Read(nan, self._shown, self._how or HIDDEN), False
+        return {choice: self._answers.get(choice, none) for choice in self._choices}
 
     async def _walk(self, choices: Sequence[str], begun: Begun) -> None:
         """Read choices that begin so."""
         model, reply = self._model, await self._ask(begun.text.decode())
         top = reply.top
-        if top is None:
-            if self._is_first:
+        thinks = reply.thought or (top and without_reasoning(str(top.tokens[0])) is None)
+        if thinks and not begun.tokens:
+            self._how = THOUGHT
+        if top is None or (reply.thought and not reply.text):
+            if self._is_first and not self._how:
                 raise UsageError(
                     f"{model.base_url}: the answer has no top_logprobs, so this model gives no "
                     "likelihoods there. Ask a task with written answers"
@@ -473,7 +472,7 @@ class Question:
 
     def _put(self, choice: str, begun: Begun, how: str = "") -> None:
         self._model.paths[choice] = begun.tokens
-        self._answers[choice] = Read(begun.log_p, self._shown, how), begun.greedy
+        self._answers[choice] = Read(begun.log_p, self._shown, self._how or how), begun.greedy
 
 
 def _too_long(choices: Iterable[str]) -> str | None:

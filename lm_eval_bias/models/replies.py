@@ -52,6 +52,9 @@ MODEL = Field(("model",), str)
 FIRST_CHOICE = Field(("choices", 0), dict)
 TEXT, PART = Field(("choices", 0, "message", "content"), str | list), Field(("text",), str)
 """Some servers write an answer in parts, those of a thought without a text."""
+THOUGHTS = [
+    Field(("choices", 0, "message", name), str) for name in ("reasoning_content", "reasoning")
+]
 TOKENS_READ = Field(("usage", "prompt_tokens"), int, COUNT)
 TOKENS_WRITTEN = Field(("usage", "completion_tokens"), int, COUNT)
 COST = Field(("usage", "cost"), NUMBER, (0, 1e9))
@@ -113,11 +116,12 @@ def _bytes(token: Any) -> bytes:
 
 class Reply(NamedTuple):
     """A chat completion. model: that answers. text, top: the answer and the likeliest tokens of its
-    beginning. tokens_read, tokens_written, dollars: what it took, tokens 0 if unknown. prompt:
-    `PROMPT`. None: the server does not say."""
+    beginning. thought: kept apart from it. tokens_read, tokens_written, dollars: what it took,
+    tokens 0 if unknown. prompt: `PROMPT`. None: the server does not say."""
 
     model: str | None
     text: str | None
+    thought: str | None
     top: Top | None
     tokens_read: int
     tokens_written: int
@@ -137,6 +141,7 @@ class Reply(NamedTuple):
         return cls(
             MODEL.read(reply),
             answer,
+            THOUGHTS[0].read(reply) or THOUGHTS[1].read(reply),
             Top.read(reply),
             TOKENS_READ.read(reply) or 0,
             TOKENS_WRITTEN.read(reply) or 0,

@@ -11,6 +11,7 @@ from lm_eval_bias.measure import summarise_or_explain, tables
 from lm_eval_bias.results.runs import Run, different, without_numbers
 from lm_eval_bias.results.samples import (
     PARTS,
+    at,
     date_of,
     in_order,
     measure_of,
@@ -33,6 +34,9 @@ def merged(
     contents = {
         path: content for path in files if (content := results_of(path, task.name)) is not None
     }
+    for content in contents.values():
+        if stopped := at(content, "configs", task.name, "stopped"):
+            raise UsageError(stopped)
     runs = [without_numbers(task, path, content) for path, content in contents.items()]
     for run in runs[1:]:
         for key, value, other in different(_asked(run), _asked(runs[0])):

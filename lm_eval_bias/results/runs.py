@@ -69,7 +69,6 @@ NOTE = 1000
 """Characters of a note or warning, at most."""
 _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
-_CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
 _ANY_MODEL = re.compile(r"hf|models?|snapshots?|checkpoint-\d+", re.I)
 """A folder whose name says nothing of the model in it."""
 _ALIKE = "NAME=PATH, in place of a path, names the model of its runs"
@@ -515,6 +514,8 @@ def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
 
 
 def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]) -> str:
+    if isinstance(stopped := at(config, "stopped"), str):
+        return stopped
     again = "run it again with --log_samples"
     for file in samples:
         output = file.with_name(f"merged_{task}.json")
@@ -585,7 +586,7 @@ def _run(
             "revision": identity.partition("@")[2] or "main",
         },
     )
-    warnings = _warnings(run, config.get("error"), changed)
+    warnings = _warnings(run, config, changed)
     more = {"repeats": config.get("repeats"), SYSTEM: system}
     more[THINKING] = "" if thinks == "no" else thinks
     return run._replace(
@@ -662,10 +663,10 @@ def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
     return tuple(kept.items())
 
 
-def _warnings(run: Run, error: Any, changed: Any) -> Iterator[str]:
+def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:
     if 0 < run.n < (run.of or 0):
         yield f"asked {run.n:,} of {run.of:,} documents"
-    if isinstance(error, str):
+    if isinstance(error := config.get("error"), str):
         yield f"an error: {error}"
     for name, percent in run.rates().items():
         if percent > _MANY:
@@ -678,8 +679,11 @@ def _warnings(run: Run, error: Any, changed: Any) -> Iterator[str]:
                 "than the answers"
             )
     yield from _of_seen(run)
-    if run.template is None and _CHAT.search(run.model):
-        yield "by its name a chat model, asked without its chat template"
+    if at(config, "metadata", "unused_chat_template"):
+        yield (
+            "its tokenizer has a chat template, which was not applied: right for a base model, not "
+            "for an instruction-tuned one"
+        )
     if run.template == "":
         yield "unknown whether a chat template was applied: its results do not say"
     if changed:

@@ -478,29 +478,17 @@ def test_warnings_name_their_consequence(tmp_path):
     masses = {"letter_mass": (17.0, None), "number_mass": (80.0, None)}
     values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
     config = {"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
-    made_up(tmp_path, "org/tiny-Instruct", values, n=20, of=100, config=config)
+    file = made_up(tmp_path, "org/tiny", values, n=20, of=100, config=config)
+    with edited(file) as content:
+        content["configs"]["mine"]["metadata"]["unused_chat_template"] = True
     assert only(found_in(tmp_path)).warnings == (
         "asked 20 of 100 documents",
         "refused 12 %: the numbers are those of the other answers",
         "letter_mass 17 %: most of the probability lies on other words than the answers",
-        "by its name a chat model, asked without its chat template",
+        "its tokenizer has a chat template, which was not applied: right for a base model, not for "
+        "an instruction-tuned one",
         'generation settings of its own: {"max_gen_toks": 4}',
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "template", "warned"),
-    [
-        ("a-chat", None, True),
-        ("a-chat", "abc", False),
-        ("gemma-2b-it", None, True),
-        ("bitter", None, False),
-        ("instructor", None, False),
-    ],
-)
-def test_a_chat_model_without_its_template(tmp_path, name, template, warned):
-    made_up(tmp_path, name, VALUES, chat_template_sha=template)
-    assert any("chat template" in said for said in only(found_in(tmp_path)).warnings) is warned
 
 
 def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):

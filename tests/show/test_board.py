@@ -124,10 +124,12 @@ def test_every_condition_of_a_model_is_a_row_and_ranks_are_within_one(tmp_path):
 def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
     for minutes, template in enumerate((None, "t" * 64)):
         values = {"gap": (1.0, 0.1, 0, None)}
-        made_up(tmp_path, "a-chat", values, minutes=minutes, chat_template_sha=template)
+        file = made_up(tmp_path, "a", values, minutes=minutes, chat_template_sha=template)
+        with edited(file) as content:
+            content["configs"]["mine"]["metadata"]["unused_chat_template"] = template is None
     of = board(find([tmp_path]))
     (line,) = boards.page(of).remarks["Read these with care"]
-    assert line.startswith("a-chat, mine (chat template none): by its name a chat model, asked wit")
+    assert line.startswith("a, mine (chat template none): its tokenizer has a chat template, which")
     rows = list(csv.DictReader(io.StringIO(page.csv(boards.page(of).rows))))
     assert [bool(row["warnings"]) for row in rows] == ["none" in row["asked"] for row in rows]
 
