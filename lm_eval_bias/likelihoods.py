@@ -56,8 +56,8 @@ class Thought(str):
     """What a model wrote before its choices were scored. tokens: of the thought, None if unknown, 0
     without one. closed: whether that has an end."""
 
-    tokens: int | None = None
-    closed: bool = True
+    tokens: int | None
+    closed: bool
 
 
 def usable(values: Sequence[float]) -> bool:

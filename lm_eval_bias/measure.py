@@ -575,20 +575,14 @@ def record_of(measure: Measure, doc: Document, results: Sequence[Any], turns: bo
     """The record of a document, also of one whose choices were scored behind a thought. turns:
     whether the measure reads conversations."""
     answers = results[0]
-    if not (isinstance(answers, list) and len(answers) > 2 and isinstance(answers[-2], list)):
+    if not (isinstance(answers, list) and answers[2:] and isinstance(answers[-2], list)):
         return measure.record(doc, results)
     *earlier, thought, without, behind = answers
     both = [[[*earlier, own]] if turns else own for own in (behind, without)]
     own, others = (measure.record(doc, answer) for answer in both)
-    tokens = getattr(thought, "tokens", None)
-    closed = getattr(thought, "closed", not all(isnan(value) for value, *_ in behind))
-    return {
-        **own,
-        THOUGHT: tokens != 0 or not closed,
-        CLOSED: closed,
-        TOKENS: tokens,
-        WITHOUT_THINKING: others,
-    }
+    tokens, closed = (getattr(thought, name, None) for name in ("tokens", "closed"))
+    about = {THOUGHT: tokens != 0 or not closed, CLOSED: closed, TOKENS: tokens}
+    return {**own, **about, WITHOUT_THINKING: others}
 
 
 def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
@@ -694,18 +688,16 @@ def _thought(
     """How many thought, in percent, and each primary number with and without."""
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
     row: Record = {THOUGHT: 100 * sum(thought) / max(len(records), 1)}
-    without = without_unseen(measure, records, options, errors=True, column=WITHOUT_THINKING)
-    if not (thought and without):
-        return [row] if thought else []
+    without = without_unseen(measure, records, options, errors=False, column=WITHOUT_THINKING)
+    if not without:
+        return [row] * bool(thought)
     row[CLOSED] = 100 * mean(record[CLOSED] for record in records)
     row[TOKENS] = mean(record[TOKENS] for record in records)
+    ways = {"value": values, WITHOUT_THINKING: without.values}
     return [
-        {"metric": metric.name}
-        | estimate("value", values[metric.name])
-        | estimate(WITHOUT_THINKING, without.number((metric.name, None)))
-        | row
-        for metric in measure.metrics
-        if metric.primary
+        {"metric": m.name, **{way: float(of[m.name].value) for way, of in ways.items()}, **row}
+        for m in measure.metrics
+        if m.primary
     ]
 
 

@@ -1,15 +1,23 @@
 """Likelihoods behind a model's own thought: `--metadata reasoning=true` in tasks by likelihood."""
 
 import itertools
+import re
 
 import pytest
 import torch
+from lm_eval.api.registry import get_model
 from lm_eval.models.huggingface import HFLM
 
 from lm_eval_bias.answers.reasoning import beginning
+from lm_eval_bias.commands.compare import NOTHING
+from lm_eval_bias.harness.conversation import EMPTY, OWN
 from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.results import transcripts
+from lm_eval_bias.results.samples import thinking
+from tests.mistakes import refused
 from tests.models import tiny
-from tests.rule_model import evaluate
+from tests.rule_model import ChatLM, evaluate, load
+from tests.scripted import DISADVANTAGED, ask, chance, lines_of
 
 # ---- What stands before an answer
 
@@ -116,3 +124,189 @@ def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kin
         assert record["thought"] and record["thought_closed"]
         tokens = lm.tokenizer(thought, add_special_tokens=False).input_ids
         assert record["thought_tokens"] == len(tokens)
+
+
+# ---- A bias that thinking makes, and one that it takes away
+
+
+def leaning(after_thinking):
+    """A model that thinks, and completes analogies with the stereotype after it, or only
+    without."""
+
+    def rule(context, word):
+        _, b, c = re.findall(r"(\w[^\n:]*): ([^\n:]*):: ([^\n:]*):", context)[-1]
+        stereotype = c in DISADVANTAGED and word != b
+        thought = "<think>\nHm." in context
+        lean = 1.5 * stereotype * (thought == after_thinking)
+        return -3 + chance(context, word) + lean
+
+    return ChatLM(rule, lambda prompt: "<think>\nHm.\n</think>\n\nIt is.")
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_thinking_makes_a_bias_or_takes_it_away(after, command, tmp_path):
+    chat = {"apply_chat_template": True, "limit": 400}
+    for thinks in (False, True):
+        ask(
+            *(tmp_path / f"{thinks}", "m", leaning(after), "bistereo_analogy"),
+            metadata={"reasoning": thinks},
+            **chat,
+        )
+    sides, file = [tmp_path / "False", tmp_path / "True"], tmp_path / "found.jsonl"
+
+    def compared(*arguments):
+        status, *_ = command("compare", *arguments, "--output", file)
+        rows = lines_of(file)
+        return status, {row["metric"]: row for row in rows if "metric" in row}, rows
+
+    assert compared(*sides)[0] == NOTHING  # they are two conditions
+    status, rows, _ = compared(*sides, "--across", "thinking")
+    row = rows["directed_log_odds"]
+    assert status == 0 and row["verdict"] == "yes"
+    # 1.5 nats in every analogy of a disadvantaged body, in the sign of what thinking does
+    assert row["difference"] == pytest.approx(1.5 if after else -1.5, abs=0.4)
+    assert row["low"] > 0 or row["high"] < 0
+    names = ["m (thinking no)", "m (thinking yes)"]
+    assert [row["first"], row["second"]] == names
+    assert compared(tmp_path, "--models", *names)[1] == rows
+    command("leaderboard", tmp_path, "--output", file)
+    assert {row["model"] for row in lines_of(file)} == set(names)
+    # the same from the run that thinks alone
+    for where, folder in ((sides[1], "one"), (tmp_path, "both")):
+        assert command("report", where, "--no_figures", "-o", tmp_path / folder)[0] == 0
+        page = (tmp_path / folder / "index.html").read_text()
+        section = page.partition('id="thinking"')[2].partition("</section>")[0]
+        change = re.search(r"directed_log_odds.*?([+-])1\.\d", section, re.S)
+        assert change[1] == ("+" if after else "-")
+
+
+# ---- What is refused, and what counts as unanswered
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "why"),
+    [
+        ("bistereo_pairs_ci", {"apply_chat_template": True}, "no answer to think about"),
+        ("hbb_ci", {}, "add --apply_chat_template"),
+    ],
+)
+def test_what_cannot_be_thought_about_is_refused(task, options, why):
+    with refused(f"^{task}: .*{why}"):
+        evaluate(ChatLM(), task, {"reasoning": True}, limit=2, **options)
+
+
+def test_a_server_is_refused_before_the_first_call():
+    """None listens there."""
+    lm = get_model("chat-logprobs")(base_url="http://127.0.0.1:9/v1", model="m")
+    with refused("hbb_ci: .* does not go on behind a thought"):
+        thoughtful(lm)
+
+
+class Messages(ChatLM):
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
+        return list(chat_history)
+
+
+def test_a_model_that_takes_messages_is_refused_before_it_thinks():
+    with refused("hbb_ci: this model takes messages"):
+        thoughtful(Messages())
+
+
+def test_a_thought_without_an_end_is_unanswered():
+    """Of two documents in three; without thinking all are answered."""
+    texts = iter(["<think>Hm</think>a", "<think>Hm", "<think>Hm, "] * 4)
+    lm = ChatLM(lambda context, letter: -1.0, lambda prompt: next(texts))
+    results = thoughtful(lm, "hbb_ci", limit=12)
+    assert results["results"]["hbb_ci"]["unanswered,none"] == pytest.approx(100 * 2 / 3)
+    row = results["configs"]["hbb_ci"]["cells"]["thought"][0]
+    assert (row["thought"], row["thought_closed"]) == (100, pytest.approx(100 / 3))
+    records = [sample["records"] for sample in results["samples"]["hbb_ci"]]
+    assert [record["thought_closed"] for record in records] == [True, False, False] * 4
+    assert {record["without_thinking"]["log_odds"] for record in records} == {0.0}
+
+
+# ---- Conversations, caches, draws
+
+
+def test_the_last_turn_of_a_conversation_is_thought_about():
+    """Its first answer has a thought, too, that the second prompt leaves out."""
+    prompts = []
+
+    def say(prompt):
+        prompts.append(prompt)
+        return f"<think>So {len(prompts)}.</think>A cup."
+
+    def rule(context, choice):
+        assert context.count("<think>") == 1 and "<assistant>A cup.</s>" in context
+        return -1.0 - ("comedy" in choice) * ("So" in context)
+
+    (sample,) = thoughtful(ChatLM(rule, say), "mist_aat_likelihood_ci", limit=1)["samples"][
+        "mist_aat_likelihood_ci"
+    ]
+    ((described, thought, without, own),) = sample["resps"][0]
+    assert (described, thought) == ("<think>So 1.</think>A cup.", "<think>So 2.</think>A cup.")
+    assert [v for v, _ in without] == [-1, -1] and [v for v, _ in own] == [-2, -1]
+    shown = transcripts.question({**sample, "arguments": [list(sample["arguments"][0])]})
+    assert [turn.prompt for turn in shown.turns[2:]] == [EMPTY, OWN]
+
+
+def test_a_prompt_is_thought_about_once_and_a_cache_keeps_it(tmp_path):
+    """By the harness's own cache, as `--use_cache` has it."""
+    lm = thinker("Qwen3", enable_thinking=True, think_end_token="</think>")
+    asked = []
+    generate, score = lm.generate_until, lm.loglikelihood
+    lm.generate_until = lambda requests, **_: asked.append(len(requests)) or generate(requests)
+    lm.loglikelihood = lambda requests, **_: asked.append(len(requests)) or score(requests)
+    found = [thoughtful(lm, use_cache=str(tmp_path / "cache"))["samples"] for _ in range(2)]
+    assert asked == [3, 6, 6]  # thoughts, letters without, letters behind
+    assert str(found[0]["hbb_ci"][0]["resps"]) == str(found[1]["hbb_ci"][0]["resps"])
+    assert lm.think_end_token == "</think>" and lm.enable_thinking
+    assert "tok_decode" not in vars(lm)
+
+
+def test_a_thought_is_drawn_as_gen_kwargs_say():
+    lm = thinker("Qwen3", script=["H", "m"])
+    options = {"gen_kwargs": "max_gen_toks=40,do_sample=true,temperature=1.0"}
+    first, second = (
+        thoughtful(lm, limit=2, torch_random_seed=seed, **options)["samples"]["hbb_ci"]
+        for seed in (1, 2)
+    )
+    assert first[0]["resps"] != second[0]["resps"]
+
+
+# ---- The condition
+
+ARGUMENTS = [
+    ({}, {}, "no"),
+    ({"enable_thinking": False, "think_end_token": "</think>"}, {}, "no"),
+    ({"enable_thinking": True}, {}, "yes"),
+    ({"think_end_token": "</think>"}, {}, "yes"),
+    ({"reasoning_effort": "low"}, {}, "low"),
+    ({"extra_body": {"reasoning_effort": "none"}}, {}, "no"),
+    ({"extra_body": {"chat_template_kwargs": {"enable_thinking": True}}}, {}, "yes"),
+    ({"chat_template_args": {"enable_thinking": True}}, {}, "yes"),
+    ({}, {"metadata": {"reasoning": True}}, "yes"),
+    ({}, {"cells": {"thought": [{"thought": 60.0}]}}, "yes"),
+    ({}, {"cells": {"thought": [{"thought": 40.0}]}}, "no"),
+    ({}, {"cells": {"thought": []}}, "no"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "config", "condition"), ARGUMENTS)
+def test_what_says_that_a_model_thought(arguments, config, condition):
+    results = {"config": {"model_args": arguments}, "configs": {"mine": config}}
+    assert thinking(results, "mine") == condition
+
+
+def test_a_task_that_inherits_choices_and_writes_stays_written():
+    """hbb_generate includes hbb."""
+    task = load("hbb_generate", metadata={"reasoning": True})["tasks"]["hbb_generate"]
+    assert not task.thinks and task.config.generation_kwargs["max_gen_toks"] > 4096
+
+
+def test_written_answers_show_that_a_model_thought():
+    for text, share in (("<think>Hm</think>70", 100.0), ("70", None)):
+        lm = ChatLM(say=lambda prompt, text=text: text)
+        results = evaluate(lm, "empathy_religion", apply_chat_template=True, limit=4)
+        table = results["configs"]["empathy_religion"]["cells"].get("thought")
+        assert table == (share and [{"thought": share}])

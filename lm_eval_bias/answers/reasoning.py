@@ -1,7 +1,6 @@
 """What a model answers, without its reasoning."""
 
 import re
-from typing import NamedTuple
 
 from .vocabulary import patterns
 
@@ -19,53 +18,42 @@ _CHANNEL, _END, _THOUGHT, _START = (
 _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?:[^\W_]|[\"'“<*(]|\s*\n)")
 _GLUED_FINAL = re.compile(r"assistantfinal|^\s*final(?!ly\b|i[stz]|es?\b|s\b)(?=[^\W_]|[*\"'“(])")
 _PARTED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
-
-
 _FINAL = "<|channel|>final<|message|>"
 
 
 def shows_reasoning(text: str) -> bool:
-    return bool(_MARK.search(text) or _CHANNEL.search(text) or _GLUED_START.match(text))
+    return any(pattern.search(text) for pattern in (_MARK, _CHANNEL, _GLUED_FINAL))
 
 
-class Beginning(NamedTuple):
-    """What stands before an answer. thought: the model's own, None without an end; empty: the same
-    of a thought without words, None if its end is not known."""
-
-    thought: str | None
-    empty: str | None
-
-
-def beginning(opened: str, text: str) -> Beginning:
-    """Of an answer as written, special tokens included. opened: the prompt's end if that opens the
+def beginning(opened: str, text: str) -> tuple[str | None, str | None]:
+    """What a model wrote, special tokens included, up to its answer, and the same of a thought
+    without words; None where the end is not known. opened: the prompt's end if that opens the
     thought."""
-    begun = opened + text
+    begun, inside, opener, closer, end = opened + text, None, "", None, 0
     if channels := list(_CHANNEL.finditer(begun)):
         last = channels[-1]
-        thought = begun[len(opened) : last.end()] if last["name"].lower() == "final" else None
-        return Beginning(thought, f"<|end|><|start|>assistant{_FINAL}" if opened else _FINAL)
+        own = begun[len(opened) : last.end()] if last["name"].lower() == "final" else None
+        return own, f"<|end|><|start|>assistant{_FINAL}" if opened else _FINAL
     if _GLUED_START.match(text):  # of a server that leaves special tokens out
-        return Beginning(None, _FINAL)
-    inside = opener = closer = None
-    end = 0
+        return None, _FINAL
     for mark in _MARK.finditer(begun):
         name = (mark["name"] or "").lower()
-        opens = bool(mark["opens"] or (name and not mark["slash"]))
+        opens = mark["opens"] or (name and not mark["slash"])
         if inside is None and opens:
             inside, opener = name, mark[0]
             if name and opener[1].isalpha():
                 closer = f"{opener[0]}/{opener[1:]}"
         elif not opens and inside in (None, name):
-            inside, closer, end = None, mark[0], mark.end()
+            closer, end = mark[0], mark.end()
             break
     if not (opener or end):
-        return Beginning("", "")
+        return "", ""
     rest = begun[end:]
     gap = rest[: -len(rest.lstrip())] if end and rest.strip() else "\n\n"
     # as Qwen3's template writes one
     lines = "\n\n"[len(opened) - len(opened.rstrip("\n")) :]
-    empty = closer and f"{'' if opened else opener or ''}{lines}{closer}{gap}"
-    return Beginning(begun[len(opened) : end] + gap if end else None, empty)
+    empty = closer and f"{'' if opened else opener}{lines}{closer}{gap}"
+    return begun[len(opened) : end] + gap if end else None, empty
 
 
 def without_reasoning(text: str) -> str | None:

@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.common,
             [note for side in found for note in side.notes]
             + [f"{name}: {task.about}" for name, task in made.items()],
-            [*across, *(runs.ACROSS[key] for side in found for key in side.across)],
+            [*across, *found[0].across],
         )
     status = finished.show(shown.page(result), output, shown.summary(result))
     return status if result.pairs else NOTHING

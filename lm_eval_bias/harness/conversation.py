@@ -46,8 +46,8 @@ class Conversation:
     instance: its arguments are the first prompt and a plan: "turns", each with "user" or
     "user_template" (over columns and `answers`) and "generation_kwargs" or, in the last one,
     "choices" and "exclusive"; "system", text or None; "chat", whether to use the chat template. A
-    turn that "thinks" is the model's thought, and the two after it, which `after_thinking` makes,
-    have the choices "behind" `EMPTY` and `OWN`.
+    turn that "thinks" is the model's thought, and the two after it have the choices "behind"
+    `EMPTY` and `OWN`.
     """
 
     def __init__(self, instance: Any, apply: Any) -> None:
@@ -56,6 +56,7 @@ class Conversation:
         self.messages: list[dict[str, str]] = []
         self.answers: list[Answer] = []
         self.behind: dict[str, Any] = {}
+        self.open: set[str] = set()
 
     @property
     def turn(self) -> Config:
@@ -88,11 +89,12 @@ class Conversation:
             asked = self.behind[""]
             found = beginning(opened_thought(asked, self.messages[-1]["content"]), text)
             for where, begun in zip((OWN, EMPTY), found, strict=True):
-                self.behind[where] = None if begun is None else asked + begun
+                self.behind[where] = asked + (begun or "")
+                if begun is None:
+                    self.open.add(where)
+            count = 0 if found[0] == "" else token_counts.count_text(lm, found[0] or text)
             text = Thought(text)
-            text.closed = found.thought is not None
-            written = text if found.thought is None else found.thought
-            text.tokens = token_counts.count_text(lm, written) if written else 0
+            text.tokens, text.closed = count, OWN not in self.open
         self.answers.append(text)
         # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
         # the user in a row.
@@ -109,11 +111,11 @@ def conversation(self: Any, requests: list[Any], repeats: Any) -> list[list[Answ
     for number in range(last):
         turns = [(s, s.prompt()) for s in states if number < len(s.plan["turns"])]
         scored = [(s, p) for s, p in turns if "choices" in s.turn]
-        written = [(s, p) for s, p in turns if not {"choices", "thinks"} & s.turn.keys()]
-        thought = [(s, p) for s, p in turns if "thinks" in s.turn]
-        counts = number + 1, last, len(written) + len(thought), len(scored)
+        written = [(s, p) for s, p in turns if "choices" not in s.turn]
+        counts = number + 1, last, len(written), len(scored)
         logger.info("Turn %d of %d: %d answers to generate, %d to score", *counts)
-        for thinks, part in enumerate((written, thought)):
+        kinds = [[t for t in written if ("thinks" in t[0].turn) == kind] for kind in (0, 1)]
+        for thinks, part in enumerate(kinds):
             derived = [
                 compat.derived(s.instance, "generate_until", (p, s.generation_kwargs()))
                 for s, p in part
@@ -131,52 +133,29 @@ def _as_written(lm: Any, thinks: Any) -> Iterator[None]:
     """Inside the block a model that thinks gives its thoughts, with their marks, and likelihoods,
     too."""
     lm = getattr(lm, "lm", lm)  # the cache is a model around the model
-    before: dict[str, Any] = {}
-    for name in ("think_end_token", "enable_thinking", "tok_decode") if thinks else ():
-        if hasattr(lm, name):
-            before[name] = getattr(lm, name)
-            setattr(lm, name, None)
-    if decode := before.pop("tok_decode", None):
-        takes = "skip_special_tokens" in signature(decode).parameters
-        lm.tok_decode = partial(decode, skip_special_tokens=False) if takes else decode
+    own = {name: vars(lm).get(name) for name in ("think_end_token", "enable_thinking")}
+    if thinks:
+        vars(lm).update(dict.fromkeys(own))
+        if "skip_special_tokens" in signature(getattr(lm, "tok_decode", len)).parameters:
+            lm.tok_decode = partial(lm.tok_decode, skip_special_tokens=False)
     try:
         yield
     finally:
-        if decode:
-            del lm.tok_decode
-        for name, value in before.items():
-            setattr(lm, name, value)
+        if thinks:
+            vars(lm).update(own)
+            vars(lm).pop("tok_decode", None)
 
 
-def after_thinking(turn: Config, settings: Config) -> list[Config]:
-    """A turn with choices as three: the thought, the choices without it, and behind it."""
-    choices = {key: value for key, value in turn.items() if "user" not in key}
-    thought = {key: value for key, value in turn.items() if "user" in key}
-    thought |= {"generation_kwargs": settings, "thinks": True}
-    return [thought, *({**choices, "behind": where} for where in (EMPTY, OWN))]
-
-
-def _kept(state: Conversation) -> int:
-    """How much is kept of a choice's likelihood: with tokens, or without."""
-    return 4 if state.turn.get("counted") else 2
-
-
-def _score(lm: Any, turns: list[tuple[Conversation, Any]]) -> None:
-    if any(not isinstance(p, str) for s, p in turns if "behind" not in s.turn):
+def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
+    if any(not isinstance(p, str) for _, p in turns):
         raise UsageError(NO_LIKELIHOODS)
-    for state, asked in turns:
-        if asked is None:  # a thought without an end
-            unknown: Any = (nan, False, None, None)[: _kept(state)]
-            state.answers.append([unknown] * len(state.turn["choices"]))
-    turns = [(s, p) for s, p in turns if p is not None]
     # All have about as many choices.
     size = -(-SCORED_AT_A_TIME // max((len(s.turn["choices"]) for s, _ in turns), default=1))
     if len(turns) > size:  # similar prompts go together
         turns = sorted(turns, key=lambda turn: turn[1])
     chat = any(s.plan["chat"] for s, _ in turns)
     thinks = any("behind" in s.turn for s, _ in turns)
-    counted = any(s.turn.get("counted") for s, _ in turns)
-    name = token_counts.REQUEST if counted else "loglikelihood"
+    name = token_counts.REQUEST if thinks else "loglikelihood"
     ask = getattr(lm, f"{name}{IN_CHAT * chat}")
     with whole_prompts(lm) if chat else nullcontext():
         longer = nesting(lm)
@@ -194,8 +173,10 @@ def _score(lm: Any, turns: list[tuple[Conversation, Any]]) -> None:
         with _as_written(lm, thinks):
             likelihoods = iter(ask(requests))
         for s, p, choices in part:
-            kept = _kept(s)
+            kept = 4 if s.turn.get("counted") else 2
             answer: list[Any] = [tuple(next(likelihoods))[:kept] for _ in choices]
+            if s.turn.get("behind") in s.open:  # asked all the same, as in the other processes
+                answer = [(nan, *others) for _, *others in answer]
             exclusive = s.turn.get("exclusive")
             s.answers.append(made_exclusive(answer, longer(p, choices)) if exclusive else answer)
 

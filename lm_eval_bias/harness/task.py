@@ -25,7 +25,7 @@ from lm_eval_bias.harness import (
     sentence_pairs,
     token_counts,
 )
-from lm_eval_bias.harness.conversation import UNTIL, chat_prompt, read_turns
+from lm_eval_bias.harness.conversation import EMPTY, OWN, UNTIL, chat_prompt, read_turns
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.saving import RECORDS, check_files
@@ -70,6 +70,10 @@ ERROR = "error"
 REASONING = "reasoning"
 THINKING = 4096
 """Tokens that `reasoning` adds for each answer."""
+NO_CHAT = (
+    "a model thinks in the form of its chat template; with reasoning=true in --metadata add "
+    "--apply_chat_template"
+)
 PLAIN, COUNTED, TEXTS, SENTENCES, TURNS = "plain", "counted", "texts", "sentences", "turns"
 OUTPUT_TYPES = {
     PLAIN: None,
@@ -98,10 +102,9 @@ class BiasTask(Base):
     extend it.
 
     options: a `TaskOptions`, which checks `--metadata`; `temperature` and `repeats` also apply to
-    the generation, and so does `--metadata reasoning=true` of all tasks that generate; choices are
-    scored behind the model's thought then (`conversation.after_thinking`). `--metadata shard=2/4`
-    asks a part (shards.py), and `anyway=true` asks on where the first answers are of no use
-    (early.py).
+    the generation, and so does `--metadata reasoning=true` of all tasks that generate; others score
+    choices behind the model's thought then. `--metadata shard=2/4` asks a part (shards.py), and
+    `anyway=true` asks on where the first answers are of no use (early.py).
 
     wordings: other wordings of the instruction, each the keys of the YAML that it replaces.
     `--metadata wording=1` asks in the first; `wording=all` asks each document in the paper's and in
@@ -197,7 +200,7 @@ class BiasTask(Base):
             )
         if output_type := OUTPUT_TYPES[self.request]:
             config["output_type"] = output_type
-        self._likelihood = "loglikelihood"
+        self._likelihood, self.turns = "loglikelihood", list[Config]()
         self.exclusive = bool(config.pop("exclusive_choices", False))
         if self.request in (COUNTED, TEXTS):
             self._likelihood = token_counts.REQUEST
@@ -207,9 +210,9 @@ class BiasTask(Base):
         elif self.request == TURNS:
             self.turns = read_turns(name, config.pop("turns", None))
             config.setdefault("doc_to_text", self.turns[0]["user"])
-        self._asked_type = config.get("output_type")
-        by_likelihood = self._asked_type in ("loglikelihood", "multiple_choice")
-        self.thinks = thinks and (by_likelihood or config.get("doc_to_choice") is not None)
+        last = self.request == TURNS and config.get("doc_to_choice") is not None
+        written = config.get("output_type", "generate_until") == "generate_until"
+        self.thinks = thinks and (last or not written)
         """Whether its choices are scored behind the model's own thought."""
         if self.thinks and self.as_it_stands:
             raise UsageError(
@@ -373,11 +376,6 @@ class BiasTask(Base):
 
     def _plan(self, doc: Document, system: str, chat: Any) -> tuple[Any, Config]:
         """A conversation's first prompt and its plan (`conversation.Conversation`)."""
-        if self.thinks and not chat:
-            raise UsageError(
-                f"{self.task_name}: a model thinks in the form of its chat template; with "
-                f"{REASONING}=true in --metadata add --apply_chat_template"
-            )
         own, now = self._own_kwargs, self.config.generation_kwargs
         changed = {key: value for key, value in now.items() if own.get(key) != value}
         turns: list[Config] = [
@@ -385,20 +383,23 @@ class BiasTask(Base):
                 **conversation.question(turn["user"], doc),
                 "generation_kwargs": {**own, **turn["generation_kwargs"], **changed},
             }
-            for turn in (self.turns if self.request == TURNS else ())
+            for turn in self.turns
         ] or [{"user": self.doc_to_text(doc)}]
         if self.config.doc_to_choice is not None:
-            turns[-1].pop("generation_kwargs", None)
             choices = [str(choice) for choice in self.doc_to_choice(doc)]
-            turns[-1] |= {"choices": choices, "exclusive": self.exclusive}
-        if self.thinks:
-            turns[-1] |= {"counted": self.request == COUNTED}
-            turns[-1:] = conversation.after_thinking(turns[-1], now)
+            scored = {"choices": choices, "exclusive": self.exclusive}
+            if self.thinks:
+                turns[-1] |= {"generation_kwargs": now, "thinks": True}
+                scored |= {"counted": self.request == COUNTED}
+                turns += [{**scored, "behind": where} for where in (EMPTY, OWN)]
+            else:
+                del turns[-1]["generation_kwargs"]
+                turns[-1] |= scored
         plan = {"system": system or None, "chat": bool(chat), "turns": turns}
         asked = [{"role": "user", "content": turns[0]["user"]}]
         first = last = conversation.prompt(plan, asked, chat)
-        if self.thinks and not isinstance(first, str):
-            raise UsageError(f"{self.task_name}: {NO_LIKELIHOODS}")
+        if self.thinks and not (chat and isinstance(first, str)):
+            raise UsageError(f"{self.task_name}: {NO_LIKELIHOODS if chat else NO_CHAT}")
         if chat and "choices" in turns[-1] and not self.thinks:
             for turn in turns[1:]:  # with any answers
                 text = turn.get("user", turn.get("user_template"))
@@ -415,7 +416,9 @@ class BiasTask(Base):
             with gc_paused():
                 filtered = super().apply_filters()
                 if self.config.output_type == "generate_until" and not self.thinks:
-                    self._thought = {id(r.doc) for r in self.instances if _shows_thought(r.resps)}
+                    self._thought = {
+                        id(r.doc) for r in self.instances if shows_reasoning(str(r.resps))
+                    }
                 if hasattr(self._reader, "in_form"):
                     self._forms = {
                         id(r.doc): self._reader.in_form(r.resps, r.doc) for r in self.instances
@@ -564,12 +567,6 @@ class BiasTask(Base):
         if self._error is not None:
             config["stopped" if self.task_name in early.stopped else ERROR] = self._error
         return config
-
-
-def _shows_thought(answers: Any) -> bool:
-    if isinstance(answers, list):
-        return any(map(_shows_thought, answers))
-    return isinstance(answers, str) and shows_reasoning(answers)
 
 
 def generation(settings: Options, options: Options, thinks: bool) -> Config:

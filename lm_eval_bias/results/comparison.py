@@ -23,7 +23,7 @@ from lm_eval_bias.results.runs import (
     check_metrics,
     different,
 )
-from lm_eval_bias.results.samples import Answers, Document
+from lm_eval_bias.results.samples import Document
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
@@ -134,36 +134,37 @@ def _judged(rows: Sequence[ComparedNumber]) -> list[ComparedNumber]:
 def of_thinking(runs: Sequence[Run], answers: Reader) -> dict[str, list[ComparedNumber]]:
     """What thinking changes, by model: a run less that without thinking, or less its own choices
     behind an empty thought."""
-    without = {(run.key, run.task): run for run in runs if run.condition.get(THINKING) == "no"}
+    without = {(run.key, run.task): run for run in runs if run.condition[THINKING] == "no"}
     models: dict[str, list[ComparedNumber]] = {}
     for run in runs:
         plain, table = without.get((run.key, run.task)), run.tables.get(THOUGHT) or [{}]
+        if run is plain or not (plain or WITHOUT_THINKING in table[0]):
+            continue
         try:
-            if plain and run.condition.get(THINKING) != "no":
+            if plain:
                 pair = paired(plain, run, answers, across=ACROSS.values())
-            elif not plain and WITHOUT_THINKING in table[0] and run.samples:
-                own = answers(run)
-                if own is None:
-                    continue
-                pair = _by_empty_thought(run, own)
             else:
-                continue
+                pair = _by_empty_thought(run, answers)
         except UsageError:  # `compare` says why
             continue
         models.setdefault(run.model, []).extend(pair.rows(None, False))
     return {model: _judged(rows) for model, rows in models.items()}
 
 
-def _by_empty_thought(run: Run, own: Answers) -> Pair:
+def _by_empty_thought(run: Run, answers: Reader) -> Pair:
     def without(document: Document) -> Document:
         records = [record.get(WITHOUT_THINKING, record) for record in document.records]
         return document._replace(records=records)
 
-    documents = {name: without(document) for name, document in own.documents.items()}
-    both = replicated([own._replace(documents=documents), own], list(documents))
-    numbers: dict[Key, Number] = {(name, None): n for name, n in both[0].summary.values.items()}
+    own = answers(run)
+    if own is None or not run.samples:
+        raise UsageError("no samples")
+    names = list(own.documents)
+    both = own._replace(documents={name: without(own.documents[name]) for name in names}), own
+    first, second = replicated(both, names)
+    numbers: dict[Key, Number] = {(name, None): n for name, n in first.summary.values.items()}
     plain = run._replace(numbers={**run.numbers, **numbers}, others=())
-    return Pair(plain, run, "thinking no against yes", list(documents), both, [])
+    return Pair(plain, run, "thinking no against yes", names, [first, second], [])
 
 
 class Pair(NamedTuple):

@@ -587,8 +587,7 @@ def _run(
         },
     )
     warnings = _warnings(run, config, changed)
-    more = {"repeats": config.get("repeats"), SYSTEM: system}
-    more[THINKING] = "" if thinks == "no" else thinks
+    more = {"repeats": config.get("repeats"), SYSTEM: system, THINKING: thinks.removeprefix("no")}
     return run._replace(
         settings=_settings(run, more),
         warnings=tuple(shortened(line, NOTE) for line in warnings),

@@ -106,18 +106,16 @@ def thinking(results: Json, task: str) -> str:
     """How far a model thought first: "yes", "no", or its `reasoning_effort`. Most of its answers
     show it, or its arguments or the task's metadata say so."""
     arguments, config = mapping(results, "config", "model_args"), mapping(results, "configs", task)
-    body = mapping(arguments, "extra_body")
-    body = {**body, **mapping(body, "chat_template_kwargs")}
-    body |= {**mapping(arguments, "chat_template_args"), **arguments}
-    if (effort := body.get("reasoning_effort")) not in (None, "none"):
+    given = {**mapping(arguments, "chat_template_args"), **mapping(arguments, "extra_body")}
+    given |= {**mapping(given, "chat_template_kwargs"), **arguments}
+    effort, switch = map(given.get, ("reasoning_effort", "enable_thinking"))
+    if effort and effort != "none":
         return str(effort)
-    if at(config, "metadata", "reasoning") is True or body.get("enable_thinking") is True:
-        return "yes"
     table = at(config, "cells", THOUGHT)
-    share = at(table[0], THOUGHT) if isinstance(table, list) and table else 0
-    shown = isinstance(share, (int, float)) and share >= 50
-    ends = body.get("think_end_token") is not None and body.get("enable_thinking") is not False
-    return "yes" if shown or ends else "no"
+    share = at(table[0], THOUGHT) if isinstance(table, list) and table else None
+    ends = "think_end_token" in given and switch is not False
+    says = ends or True in (at(config, "metadata", "reasoning"), switch)
+    return "yes" if says or (isinstance(share, float) and share >= 50) else "no"
 
 
 def date_of(path: Path) -> str:

@@ -168,8 +168,7 @@ def _generated(
             yield prompt, draws, settings or {}, None
         for k, turn in enumerate(turns or ()):
             answers = [draw[k] for draw in map(_listed, draws) if k < len(draw)]
-            texts = map(turn.get, ("user", "user_template", "behind"))
-            user = str(next(filter(None, texts), ""))
+            user = str(turn.get("user") or turn.get("user_template") or turn.get("behind") or "")
             yield user, answers, turn.get("generation_kwargs") or {}, turn.get("choices")
 
 

@@ -25,7 +25,10 @@ def page(comparison: Comparison) -> Page:
     if comparison.rows:
         metrics = [row.metric for row in comparison.rows]
         about = {metric.name: metric.description for metric in metrics if metric.description}
-        tables, figures = [differences(comparison.rows)], _figures(comparison)
+        tables, figures = (
+            [differences(comparison.rows, "Largest first, in standard errors; p after Holm")],
+            _figures(comparison),
+        )
         sections.append(Section("Differences", tables, figures, about=about))
     if folds := [
         _changed(task, questions)
@@ -65,10 +68,7 @@ def summary(comparison: Comparison) -> str:
     return f"{tests}; {tasks}" + (f", {refused} refused" if refused else "")
 
 
-def differences(
-    compared: Sequence[ComparedNumber],
-    title: str = "Largest first, in standard errors; p after Holm",
-) -> Table:
+def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
     rows = []
     for row in compared:
         difference, unit = row.difference, row.metric.unit

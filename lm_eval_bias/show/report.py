@@ -121,12 +121,9 @@ def write(
         for name, runs in by_model.items()
     ]
     writer = _Writer(folder, known, paper_values, transcripts, drawing, latex_papers, models)
-    writer.thinking = [
-        differences(rows, name) for name, rows in of_thinking(finished.runs, answers).items()
-    ]
     for model in models:
         folder.write(model.file, writer.page(model))
-    overview, first = writer.overview(finished.notes, finished.others)
+    overview, first = writer.overview(finished, of_thinking(finished.runs, answers))
     folder.write("index.html", overview)
     if brief is not None:
         page = _page("report_brief.html", page="brief.html", known=known, **first)
@@ -168,7 +165,6 @@ class _Writer:
     latex_papers: bool
     models: Sequence[ModelPage]
     ids: set[str] = field(default_factory=set)
-    thinking: Sequence[Table] = ()
 
     def page(self, model: ModelPage) -> str:
         """The page of a model."""
@@ -192,7 +188,7 @@ class _Writer:
         what = {"page": model.file, "model": model, "sections": sections, **first}
         return _page("report_model.html", **what)
 
-    def overview(self, notes: Sequence[str], others: Sequence[Run]) -> tuple[str, dict[str, Any]]:
+    def overview(self, finished: FinishedRuns, thinking: Any) -> tuple[str, dict[str, Any]]:
         """The first page, and what the first screen of the brief shows."""
         self.ids.clear()
         runs = [run for model in self.models for run in model.runs]
@@ -218,9 +214,9 @@ class _Writer:
             sections=sections,
             models=self.models,
             warnings=list(_warnings(self.models)),
-            thinking=self.thinking,
-            others=others and exhibited.others(others),
-            notes=[*notes, *(missing() if self.drawing else [])],
+            thinking=[differences(rows, name) for name, rows in thinking.items()],
+            others=finished.others and exhibited.others(finished.others),
+            notes=[*finished.notes, *(missing() if self.drawing else [])],
             **self.first(self.models, where),
         )
         links = {task: f"index.html{id}" for task, id in where.items()}
