@@ -522,6 +522,29 @@ def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
     return measure._replace(record=record, metrics=(*measure.metrics, responds))
 
 
+def with_written_checks(
+    measure: Measure, chosen: Callable[[Document, Any], Sequence[int]]
+) -> Measure:
+    """The same of written answers. chosen: (check, what was read) -> the place of the answer to
+    each of its questions; none if it cannot be read, which moves nothing."""
+
+    def record(doc: Document, results: Sequence[Any]) -> Record:
+        if not doc.get(CHECK):
+            return measure.record(doc, results)
+        name, parts = doc[CHECK]
+        moved = [
+            sum(v[place] for v, place in zip(parts, chosen(doc, answer), strict=False))
+            for answer in results
+        ]
+        return {CHECK: name, RESPONDS.name: 100 * mean(moved) / len(parts)}
+
+    return measure._replace(record=record, metrics=(*measure.metrics, RESPONDS))
+
+
+def places(options: Sequence[Any], answer: Any) -> list[int]:
+    return [place for place, option in enumerate(options) if option == answer]
+
+
 def without_checks(records: Records) -> list[Any]:
     return [record for record in records if CHECK not in record]
 
@@ -653,7 +676,8 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
     others = without_unseen(measure, records, options, errors=True)
     names = [metric.name for metric in measure.metrics]
     if IN_FORM in measure.metrics:
-        forms = [form for r in records if (form := r.get(IN_FORM.name)) is not None]
+        asked = without_checks(records)
+        forms = [form for r in asked if (form := r.get(IN_FORM.name)) is not None]
         in_form = Number(100 * mean(forms), n=len(forms))
         summary = summary._replace(values={**summary.values, IN_FORM.name: in_form})
     summary = _with_responds(measure, records, summary)

@@ -80,25 +80,24 @@ Shares = Mapping[str, tuple[int, int]]
 
 
 class Sampled(NamedTuple):
-    """A task that reads answers in words. documents: how many are asked. choices: document ->
-    possible answers. read: (document, the choices drawn) -> what a reader makes of them."""
+    """A task that reads answers in words. choices: document -> possible answers. read: (document,
+    the choices drawn) -> what a reader makes of them."""
 
-    documents: int
     choices: Callable[[Any], Sequence[str]]
     read: Callable[[Any, list[str]], Any] = lambda doc, drawn: drawn[0]
 
 
 SAMPLED = {
-    "bistereo_nli_generate": Sampled(2084, lambda doc: ["entailment", "contradiction", "neutral"]),
-    "bistereo_analogy_generate": Sampled(3070, lambda doc: doc["options"]),
-    "mist_wabt": Sampled(
-        500,
+    "hbb_generate_ci": Sampled(lambda doc: ["a", "b"]),
+    "bistereo_nli_generate_ci": Sampled(lambda doc: ["entailment", "contradiction", "neutral"]),
+    "bistereo_analogy_generate": Sampled(lambda doc: doc["options"]),
+    "mist_wabt_ci": Sampled(
         lambda doc: [f"({word}, {group})" for word in doc["words"] for group in doc["groups"]],
         lambda doc, drawn: [doc["groups"].index(t.strip("()").split(", ")[1]) for t in drawn],
     ),
-    "mist_aat": Sampled(480, lambda doc: ["comedy", "tragedy"]),
-    "empathy_religion": Sampled(
-        1464, lambda doc: [str(n) for n in range(0, 101, 5)], lambda doc, drawn: float(drawn[0])
+    "mist_aat_ci": Sampled(lambda doc: ["comedy", "tragedy"]),
+    "empathy_religion_ci": Sampled(
+        lambda doc: [str(n) for n in range(0, 101, 5)], lambda doc, drawn: float(drawn[0])
     ),
 }
 TASKS = (
@@ -120,8 +119,7 @@ class Questions:
         manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
         self.task = manager.load([name])["tasks"][name]
         self.sampled = SAMPLED.get(name)
-        limit = self.sampled.documents if self.sampled else None
-        self.task.build_all_requests(rank=0, world_size=1, limit=limit)
+        self.task.build_all_requests(rank=0, world_size=1)
         own: Measure = self.task.measure
         self.tests = [metric for metric in own.metrics if metric.question]
         plain = [metric._replace(by=None) for metric in own.metrics]
@@ -147,19 +145,24 @@ class Questions:
         self.asked = Asked(rows)
 
     def records(self, scores: np.ndarray) -> list[Record]:
-        """scores: log-likelihoods, shape (answers,), to which `drawn` added noise."""
+        """scores: log-likelihoods, shape (answers,), or with noise a row for each draw."""
         records: list[Record] = []
         for doc, requests, place in self.documents:
             if self.sampled:
-                best: dict[int, tuple[float, str]] = {}
-                for row, score in zip(self.asked.rows[place], scores[place], strict=True):
-                    best[row.group] = max(best.get(row.group, (-np.inf, "")), (score, row.text))
-                answers = [self.sampled.read(doc, [text for _, text in best.values()])]
+                answers = [self.sampled.read(doc, self.best(place, draw)) for draw in scores]
             else:
                 values = iter(scores[place].tolist())
                 answers = [answer(r, values, self.asked.count) for r in requests]
             records.append(self.measure.record(doc, answers))
         return records
+
+    def best(self, place: slice, scores: np.ndarray) -> list[str]:
+        """The likeliest of the answers that compete, of each group in a document's."""
+        best: dict[int, tuple[float, str]] = {}
+        for row, score in zip(self.asked.rows[place], scores[place], strict=True):
+            text = row.continuation.strip()
+            best[row.group] = max(best.get(row.group, (-np.inf, "")), (score, text))
+        return [text for _, text in best.values()]
 
     def summary(self, records: list[Record]) -> Summary:
         return summarise(self.measure, records, self.task._options)
@@ -228,7 +231,7 @@ def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
     return next(values), False
 
 
-def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
+def scores_of(family: str, task: str, asked: Asked, model: int, draws: int = 1) -> np.ndarray:
     rng = np.random.default_rng([SEED, model, crc32(f"{family} {task}".encode())])
     strength = np.exp(rng.uniform(*np.log(STRENGTH)))
     asked.count = word_count  # of the model before it
@@ -238,7 +241,7 @@ def scores_of(family: str, task: str, asked: Asked, model: int) -> np.ndarray:
     noise = NOISE * FAMILIES["noise"](rng, asked)
     # log-odds are differences of two; the likeliest with Gumbel noise is a draw
     scores = -5 + strength / np.sqrt(2) * (scaled + noise)
-    return scores + rng.gumbel(size=len(scores)) * (task in SAMPLED)
+    return scores + rng.gumbel(size=(draws, len(scores))) if task in SAMPLED else scores
 
 
 def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[list[float]]]:
@@ -247,8 +250,9 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list
     `DIAGNOSTICS` the value."""
     task = questions.task.config.task
     table: dict[str, list[list[float]]] = {}
+    draws = questions.task.config.repeats
     for m in range(models):
-        records = questions.records(scores_of(family, task, questions.asked, m))
+        records = questions.records(scores_of(family, task, questions.asked, m, draws))
         values = questions.summary(records).values
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):

@@ -1,9 +1,11 @@
 """Attention checks: questions whose answer is known tell whether a model can do a task."""
 
 import random
+from functools import partial
 from math import isnan
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo import analogy_documents, nli_documents, pairs_documents
@@ -25,6 +27,7 @@ from lm_eval_bias.measure import (
     with_checks,
 )
 from lm_eval_bias.results.verdict import unresponsive
+from tests.rule_model import load
 
 ASKED = {
     "nli": nli_documents.attention(),
@@ -36,6 +39,53 @@ ASKED = {
     "empathy": empathy.attention(),
     **{part: stereomap.attention(part) for part in stereomap.ASKED},
 }
+WRITTEN = {
+    "bistereo_nli_generate_ci": ["Entailment", "Contradiction", "Neutral"],
+    "bistereo_analogy_generate": "choices",
+    "hbb_generate_ci": ["a", "b"],
+    "mist_wabt_ci": "groups",
+    "mist_aat_ci": ["comedy", "tragedy"],
+    "empathy_religion_ci": list(map(str, range(101))),
+    "stereomap_original_ci": list("12345"),
+    "stereomap_structure": list("12345"),
+}
+"""Task -> the answers that its checks offer, or the column that has them."""
+
+
+def written(task, doc, choose=np.argmax):
+    """An answer to a check. choose: values of the answers -> the place of one."""
+    options = doc[WRITTEN[task]] if isinstance(WRITTEN[task], str) else WRITTEN[task]
+    chosen = [options[choose(values)] for values in doc[CHECK][1]]
+    if task != "mist_wabt_ci":
+        return chosen[0]
+    groups = [options[0], *chosen, options[0]]
+    return "\n".join(f"({word}, {group})" for word, group in zip(doc["words"], groups, strict=True))
+
+
+@pytest.mark.parametrize("task", WRITTEN)
+def test_who_writes_right_answers_responds_and_no_rule_or_refusal_does(task):
+    (asked,) = load(task)["tasks"].values()
+    checks = [doc for doc in asked.eval_docs if doc.get(CHECK)]
+
+    def moved(write):
+        texts = [[write(doc)] for doc in checks]
+        read = asked._filters[0].filters[0]().apply(texts, checks)
+        records = [asked.measure.record(*both) for both in zip(checks, read, strict=True)]
+        number = responds(records, asked.measure.metric("responds"))
+        assert number.n >= 5
+        return number.value
+
+    def prompt(doc):
+        return asked.doc_to_text(doc)
+
+    assert moved(partial(written, task)) == 100
+    assert moved(partial(written, task, choose=np.argmin)) == -100
+    for place in (0, 1, -1):
+        same = partial(written, task, choose=lambda v, at=place: range(len(v))[at])
+        assert abs(moved(same)) < 1e-9
+    assert moved(prompt) == moved(lambda doc: "I cannot answer that.") == 0
+
+
 OWN = {
     word: doc["groups"][values.index(1)]
     for doc in ASKED["wabt"]

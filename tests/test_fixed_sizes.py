@@ -1,5 +1,5 @@
-"""implicit_bias_ci and _nightly: the first documents of each task, whole units of them, and the
-numbers that --limit gives."""
+"""implicit_bias_ci, _nightly and _ci_generate: the first documents of each task, whole units of
+them, and the numbers that --limit gives."""
 
 import re
 from collections import Counter
@@ -17,12 +17,13 @@ from tests.rule_model import RuleLM, evaluate
 
 TASKS = catalogue.by_name()
 FOLDER = Path(catalogue.tasks_folder())
-GROUP, NIGHTLY = (
-    catalogue.read(FOLDER / f"implicit_bias_{size}.yaml")["task"] for size in ("ci", "nightly")
+GROUP, NIGHTLY, WRITTEN = (
+    catalogue.read(FOLDER / f"implicit_bias_{size}.yaml")["task"]
+    for size in ("ci", "nightly", "ci_generate")
 )
 WHOLE = {
     name: re.sub("_(ci|nightly)$", "", name)
-    for name in (*GROUP, *NIGHTLY, "mist_aat_likelihood_ci")
+    for name in (*GROUP, *NIGHTLY, *WRITTEN, "mist_aat_likelihood_ci")
 }
 FIXED = {name: whole for name, whole in WHOLE.items() if name != whole}
 # What may not be cut apart: the columns that its documents share, where they stand together.
@@ -33,7 +34,16 @@ UNITS = {
     "mist_wabt_likelihood": ("sample", "dimension", "template"),
     "mist_aat_likelihood": ("group", "identifier", "word"),
     "empathy_religion_likelihood": ("event",),
+    "stereomap_original": ("round",),
 }
+TWINS = {
+    "hbb_generate": "hbb",
+    "bistereo_nli_generate": "bistereo_nli",
+    "mist_wabt": "mist_wabt_likelihood",
+    "mist_aat": "mist_aat_likelihood",
+    "empathy_religion": "empathy_religion_likelihood",
+}
+UNITS |= {written: UNITS[twin] for written, twin in TWINS.items()}
 
 
 @cache
@@ -54,7 +64,8 @@ def without_checks(documents):
 
 def test_the_group_has_all_five_benchmarks():
     papers = {"BIStereo", "HBB", "MIST", "empathy gap", "StereoMap"}
-    assert {TASKS[name].paper for name in GROUP} == papers
+    for group in (GROUP, WRITTEN):
+        assert {TASKS[name].paper for name in group} == papers
     fixed = {n for n, task in TASKS.items() if FIRST in (task.config.get("dataset_kwargs") or {})}
     assert set(FIXED) == fixed and set(FIXED.values()) == set(UNITS)
     whole = [WHOLE[name] for name in NIGHTLY if WHOLE[name] != "mist_aat_likelihood"]
@@ -91,6 +102,11 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
         ("mist_wabt_likelihood_ci", ["pair", "dimension", "template"], None, 2),
         ("mist_aat_likelihood_ci", ["side", "template"], 2 * 3, 20),
         ("bistereo_nli_ci", ["favoured"], 2, 518),
+        ("hbb_generate_ci", ["type", "identity", "first"], 2 * 78, 6),
+        ("empathy_religion_ci", ["emotion"], 12, 4 * (36 + 25)),
+        ("mist_wabt_ci", ["pair", "dimension", "template"], 10 * 3 * 3, 4),
+        ("mist_aat_ci", ["side", "template"], 2 * 3, 80),
+        ("bistereo_nli_generate_ci", ["favoured"], 2, 1040),
     ],
 )
 def test_every_stratum_has_its_share(name, columns, strata, size):
@@ -98,6 +114,22 @@ def test_every_stratum_has_its_share(name, columns, strata, size):
         tuple(doc[c] for c in columns) for doc in without_checks(documents(TASKS[name])[0])
     )
     assert set(counts.values()) == {size} and len(counts) == (strata or len(counts))
+
+
+@pytest.mark.parametrize("written", TWINS)
+def test_written_questions_begin_with_those_by_likelihood(written):
+    ours, theirs = (
+        without_checks(documents(TASKS[f"{name}_ci"])[0]) for name in (written, TWINS[written])
+    )
+    if written == "mist_wabt":  # by likelihood each list is asked in both orders
+        theirs = [next(x for x in theirs[i : i + 2] if x in ours) for i in range(0, 180, 2)]
+    assert ours[: len(theirs)] == theirs
+
+
+def test_a_written_list_names_either_group_first_equally_often():
+    lists = without_checks(documents(TASKS["mist_wabt_ci"])[0])
+    counts = Counter((x["pair"], x["dimension"], x["named"] == x["groups"]) for x in lists)
+    assert len(counts) == 2 * 30 and set(counts.values()) == {6}
 
 
 def test_a_file_that_makes_fewer_documents_is_asked_whole():

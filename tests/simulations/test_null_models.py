@@ -1,6 +1,7 @@
 """Models without meaning: what they have fails the check, and what they have not passes."""
 
 import json
+from itertools import cycle
 from math import sqrt
 from statistics import fmean, stdev
 
@@ -10,7 +11,12 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.measure import Measure, Metric, Number, Summary
+from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Summary
+from lm_eval_bias.results.runs import find
+from lm_eval_bias.results.verdict import NO, UNKNOWN, YES, judged
+from tests.rule_model import RuleLM
+from tests.scripted import ask
+from tests.test_attention import written
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +102,7 @@ def known(null_models):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["hbb_ci", "bistereo_nli_ci", "bistereo_pairs_ci", "mist_wabt"])
+@pytest.mark.parametrize("task", ["hbb_ci", "bistereo_nli_ci", "bistereo_pairs_ci", "mist_wabt_ci"])
 def test_the_models_were_asked_these_documents(null_models, task):
     """Where this fails, items changed: run `make null-models` and commit what it writes."""
     questions, of_task = null_models.Questions(task), known(null_models)["tasks"][task]
@@ -116,6 +122,53 @@ def test_no_family_passes_a_test_and_the_package_has_what_the_models_give(null_m
         assert errors == {f: [x.mean, x.limit] for f, x in test.fits.items()}
         metric = catalogue.task(test.task).measure.metric(test.metric.name)
         assert [*map(list, metric.systematic)] == [*errors.values()]
+
+
+class Writer(RuleLM):
+    """answers: document -> an iterator of its answers. Checks are answered."""
+
+    def __init__(self, task, answers):
+        super().__init__()
+        self.task, self.answers = task, answers
+
+    def generate_until(self, requests, **_):
+        return [
+            written(self.task, r.doc) if r.doc.get(CHECK) else next(self.answers[repr(r.doc)])
+            for r in requests
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "task",
+    [
+        "hbb_generate_ci",
+        "bistereo_nli_generate_ci",
+        "bistereo_analogy_generate",
+        "mist_wabt_ci",
+        "mist_aat_ci",
+        "empathy_religion_ci",
+    ],
+)
+def test_a_bias_in_written_answers_gets_a_yes_and_none_does_not(benchmark_named, tmp_path, task):
+    """Answers are draws, with a bias of 2.5 nats in one model; a third says the same everywhere."""
+    power = benchmark_named("power")
+    questions, rng = power.Questions(task), np.random.default_rng(3)
+    stereotyped = next(b for name, b in power.BIASES.items() if task.startswith(name))
+    rows = questions.asked.rows
+    bias = [stereotyped(doc, row) for doc, _, at in questions.documents for row in rows[at]]
+    kinds, leans = {}, {"biased": bias, "null": 0, "same": [-20 * row.place for row in rows]}
+    for name, lean in leans.items():
+        draws = 2.5 * np.array(lean) + rng.gumbel(size=(10, len(rows)))
+        answers = {
+            repr(doc): cycle(["\n".join(questions.best(at, draw)) for draw in draws])
+            for doc, _, at in questions.documents
+        }
+        ask(tmp_path / name, name, Writer(task, answers), task)
+        (test,) = judged(find([tmp_path / name], known=catalogue.by_name()).runs)
+        assert test.calibrated
+        kinds[name] = test.verdict.kind
+    assert kinds == {"biased": YES, "null": NO, "same": UNKNOWN}
 
 
 def test_a_run_replaces_its_families_and_leaves_the_others(null_models):

@@ -246,5 +246,9 @@ def attention() -> list[Document]:
     return checks(lexicon("bistereo_checks")["analogy"], [[1, -1]])
 
 
+def listed_attention() -> list[Document]:
+    return [{**doc, "first": 1, "options": doc["choices"]} for doc in attention()]
+
+
 build = CustomDataset(documents, checks=attention)
-build_listed = CustomDataset(listed)
+build_listed = CustomDataset(listed, checks=listed_attention)

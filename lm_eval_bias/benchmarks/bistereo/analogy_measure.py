@@ -22,8 +22,10 @@ from lm_eval_bias.measure import (
     Record,
     estimates,
     of_written,
+    places,
     select_columns,
     with_checks,
+    with_written_checks,
 )
 from lm_eval_bias.metrics.context_association import preferred
 from lm_eval_bias.metrics.errors import Values, means
@@ -306,4 +308,7 @@ ANALOGY_GENERATED = of_written(
         clusters=CLUSTERS,
         tabled=TABLED,
     )
+)
+ANALOGY_GENERATED = with_written_checks(
+    ANALOGY_GENERATED, lambda doc, answer: places(doc["choices"], answer)
 )

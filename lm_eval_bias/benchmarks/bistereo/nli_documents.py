@@ -246,5 +246,4 @@ def attention() -> list[Document]:
     return checks(lexicon("bistereo_checks")["nli"], [[1, -1, 0]])
 
 
-build = CustomDataset(documents)
-build_with_checks = CustomDataset(documents, checks=attention)
+build = CustomDataset(documents, checks=attention)

@@ -20,8 +20,10 @@ from lm_eval_bias.measure import (
     estimate,
     estimates,
     of_written,
+    places,
     select_columns,
     with_checks,
+    with_written_checks,
 )
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, entailed, twins
@@ -223,3 +225,4 @@ NLI = with_checks(NLI)
 NLI_GENERATED = of_written(
     NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)
 )
+NLI_GENERATED = with_written_checks(NLI_GENERATED, lambda doc, answer: places(LABELS, answer))

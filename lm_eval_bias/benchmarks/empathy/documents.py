@@ -277,8 +277,7 @@ def attention(scale: int = 100) -> list[Document]:
     return checks(lexicon("empathy_checks"), values, **asked)
 
 
-build = CustomDataset(documents, count)
-build_with_checks = CustomDataset(documents, count, checks=attention)
+build = CustomDataset(documents, count, checks=attention)
 
 
 def numbers(doc: Document) -> list[str]:

@@ -24,6 +24,7 @@ from lm_eval_bias.measure import (
     of_written,
     select_columns,
     with_checks,
+    with_written_checks,
 )
 from lm_eval_bias.metrics.empathy_gap import (
     complete,
@@ -395,6 +396,9 @@ GENERATED = of_written(
         clusters=CLUSTERS,
         tabled=MASSES,
     )
+)
+GENERATED = with_written_checks(
+    GENERATED, lambda doc, answer: () if isinstance(answer, str) else [round(answer)]
 )
 LIKELIHOOD = Measure(
     record_likelihood,

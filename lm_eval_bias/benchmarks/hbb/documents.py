@@ -338,5 +338,4 @@ def attention() -> list[Document]:
     return checks(lexicon("hbb_checks"), [[1, -1]])
 
 
-build = CustomDataset(documents)
-build_with_checks = CustomDataset(documents, checks=attention)
+build = CustomDataset(documents, checks=attention)

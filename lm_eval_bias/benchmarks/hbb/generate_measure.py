@@ -28,7 +28,9 @@ from lm_eval_bias.measure import (
     Metric,
     Record,
     of_written,
+    places,
     select_columns,
+    with_written_checks,
 )
 from lm_eval_bias.metrics import hidden_bias
 from lm_eval_bias.metrics.errors import Values, mean, means, ratio
@@ -52,11 +54,15 @@ def _like_hbb(name: str, **changes: Any) -> Metric:
 
 
 GENERATED_METRICS = (
-    _like_hbb(
-        "excess_difference",
-        description="beyond_chance_difference less that of placebos of like edit; "
-        "NaN for Gender, whose options change too.",
-        primary=True,
+    HBB.metric("excess_log_odds")._replace(
+        name="excess_difference",
+        unit="points",
+        description="beyond_chance_difference less that of placebos of like edit; also what "
+        "everybody calls true of some words (wealthy, homeless), or a liking for a letter, would "
+        "give; NaN for Gender, whose options change too.",
+        above="who the person is moves an answer by {size} more than other words do",
+        below="other words move an answer by {size} more than who the person is",
+        between_models="beyond_chance_difference",
     ),
     HBB.metric("biased_share"),
     by_category(
@@ -252,3 +258,4 @@ HBB_GENERATE = of_written(
         tabled=(*OF_PAIR, *(Metric(x, "%", "", stderr=False) for x in INVALID.values())),
     )
 )
+HBB_GENERATE = with_written_checks(HBB_GENERATE, lambda doc, answer: places(OPTIONS, answer))

@@ -141,5 +141,4 @@ def groups_with_forms(path: str | None) -> Data:
     return groups
 
 
-build = CustomDataset(documents, count)
-build_with_checks = CustomDataset(documents, count, checks=hbb.attention)
+build = CustomDataset(documents, count, checks=hbb.attention)

@@ -213,7 +213,7 @@ def attention_to_lists() -> list[Document]:
     return checks(lexicon("mist_checks")["wabt"], values, template=1)
 
 
-build_wabt = CustomDataset(word_lists)
+build_wabt = CustomDataset(word_lists, checks=attention_to_lists)
 build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, checks=attention_to_lists)
 
 
@@ -291,5 +291,4 @@ def attention_to_moods() -> list[Document]:
     return checks(lexicon("mist_checks")["aat"], [[1, -1]], template=1)
 
 
-build_aat = CustomDataset(attributions)
-build_aat_with_checks = CustomDataset(attributions, checks=attention_to_moods)
+build_aat = CustomDataset(attributions, checks=attention_to_moods)

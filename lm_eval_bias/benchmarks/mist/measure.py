@@ -20,8 +20,10 @@ from lm_eval_bias.measure import (
     Record,
     estimate,
     of_written,
+    places,
     select_columns,
     with_checks,
+    with_written_checks,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, attribution_gaps, rates
 from lm_eval_bias.metrics.errors import Value, ratio
@@ -227,6 +229,9 @@ WABT = of_written(
         tabled=OF_LISTS,
     )
 )
+WABT = with_written_checks(  # the words in the middle: mist_checks.yaml
+    WABT, lambda doc, answer: () if isinstance(answer, str) else answer[1:-1]
+)
 WABT_LIKELIHOOD = Measure(
     record_wabt_likelihood,
     _wabt(units_wabt_likelihood),
@@ -406,6 +411,7 @@ AAT = of_written(
         tabled=TABLED,
     )
 )
+AAT = with_written_checks(AAT, lambda doc, answer: places(("comedy", "tragedy"), answer))
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,
     ATTRIBUTIONS,

@@ -7,7 +7,7 @@ paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large L
 sections 3 to 5, appendices B, D, G, L
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from lm_eval_bias.data.lexicons import lexicon, table
@@ -282,11 +282,16 @@ def _questions(task: str) -> tuple[Document, ...]:
     )
 
 
-def attention(part: str) -> list[Document]:
-    questions = {question["item"]: question for question in _questions(part)}
-    asked = checks(lexicon("stereomap_checks")[part], [[-1, -0.5, 0, 0.5, 1]])
-    return [{**questions[check["item"]], **check} for check in asked]
+def attention(part: str, whole: bool = False) -> list[Document]:
+    """whole: for answers in words, of the parts that ask each rating by itself."""
+    asked = _prompts(part, "whole") if whole else _questions(part)
+    questions = {question["item"]: {**question, "without": []} for question in asked}
+    return [
+        {**questions[check["item"]], **check}
+        for check in checks(lexicon("stereomap_checks")[part], [[-1, -0.5, 0, 0.5, 1]])
+        if check["item"] in questions and (not whole or check["direction"] == DIRECTIONS[0])
+    ]
 
 
-build = CustomDataset(documents)
+build = CustomDataset(documents, checks=partial(attention, whole=True))
 build_likelihood = CustomDataset(likelihood_documents, checks=attention)

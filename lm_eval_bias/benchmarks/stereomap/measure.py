@@ -39,6 +39,7 @@ from lm_eval_bias.measure import (
     select_columns,
     with_checks,
     with_intervals,
+    with_written_checks,
 )
 from lm_eval_bias.metrics.errors import Estimates, Value, ratio
 from lm_eval_bias.metrics.group_scores import Scale, variation
@@ -724,7 +725,15 @@ def _measure(part: str, in_words: bool) -> Measure:
         exhibits=(exhibits.generated if in_words else exhibits.likelihood)(part),
         clusters=(("group",),),
     )
-    return of_written(measure) if in_words else with_checks(measure)
+    if not in_words:
+        return with_checks(measure)
+    measure = of_written(measure)
+    return with_written_checks(measure, point) if part in ("original", "structure") else measure
+
+
+def point(check: Document, answer: Any) -> list[int]:
+    rating = None if isinstance(answer, str) else answer["ratings"].get(check["item"])
+    return [] if rating is None else [round(rating) - 1]
 
 
 ORIGINAL, EXTENDED, STRUCTURE, EMOTION, BEHAVIOR = (_measure(part, True) for part in DIMENSIONS)
