@@ -7,7 +7,25 @@ task index is imported. A file in site-packages does so whenever Python starts: 
 import os
 import sys
 
+TYPE_CHECKING = False  # for type checkers: typing takes longer to import than all of this
+if TYPE_CHECKING:
+    from lm_eval_bias.api import compare, evaluate, figure, read
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "compare", "evaluate", "figure", "read"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """What Python is offered, imported when it is used."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from lm_eval_bias import api
+
+        return getattr(api, name)
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
 
 
 class _Finder:

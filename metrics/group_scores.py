@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import linalg, stats
 
 from .errors import (
     ROUNDING,
@@ -98,7 +98,7 @@ class Scale:
 
     def _unlike_groups(self, stratum: Ints) -> float:
         """How many independent groups tell as much, from how alike contrasts of items are."""
-        contrasts = linalg.block_diag(*map(linalg.helmert, np.bincount(stratum)))
+        contrasts = scipy.linalg.block_diag(*map(scipy.linalg.helmert, np.bincount(stratum)))
         vectors = self._interactions[:, np.argsort(stratum, kind="stable")] @ contrasts.T
         products = vectors.T @ vectors
         lengths = np.diag(products)
@@ -203,7 +203,7 @@ class Scale:
         of_items = max(float((items / np.maximum(items - 1, 1) * squares).sum()), 0.0)
         variance = of_groups + of_items
         df = satterthwaite(variance, of_groups**2 / (n - 1) + of_items**2 / max(self.shared_df, 1))
-        stretch = (stats.t.ppf(0.975, df) / stats.t.ppf(0.975, n - 1)) ** 2
+        stretch = (scipy.stats.t.ppf(0.975, df) / scipy.stats.t.ppf(0.975, n - 1)) ** 2
         low, high = _of_chi_square(total, 2 * total**2 / (variance * stretch))
         chance_low = chance_high = 0.0
         if chance > 0:
@@ -256,7 +256,7 @@ def variation(scores: ArrayLike) -> Floats:
 
 def _of_chi_square(variance: float, df: ArrayLike) -> tuple[float, float]:
     df = np.maximum(df, 1.0)  # with less the upper end is beyond every scale
-    low, high = variance * df / stats.chi2.ppf([0.975, 0.025], df)
+    low, high = variance * df / scipy.stats.chi2.ppf([0.975, 0.025], df)
     return float(low), float(high)
 
 

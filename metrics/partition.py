@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.optimize import linear_sum_assignment
 from scipy.special import comb
 
 from .errors import ROUNDING, SEED, Floats
@@ -96,7 +95,7 @@ def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
         both = (own >= 0) & (draw >= 0)
         table = np.bincount(own[both] * width + draw[both], minlength=k * width).reshape(k, width)
         match = np.full(k, -1)
-        rows, columns = linear_sum_assignment(table, maximize=True)
+        rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
         match[rows] = columns
         outside += both & (draw != match[own])
         counted += both
@@ -120,7 +119,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of few pairs and equal differences
-        t, p = map(float, stats.ttest_rel(first, second, nan_policy="omit"))
+        t, p = map(float, scipy.stats.ttest_rel(first, second, nan_policy="omit"))
     return PairedTest(t, p, (">" if t > 0 else "<") if p < level else "=")
 
 

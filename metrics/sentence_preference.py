@@ -8,8 +8,8 @@ place (the same template, variant, gender and descriptors) has several in either
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from .errors import ROUNDING, Floats, Ints, Total, Values, contrasts
 
@@ -76,4 +76,4 @@ def sign_test(signs: ArrayLike, clusters: ArrayLike) -> float:
     code, _ = pd.factorize(np.asarray(clusters), use_na_sentinel=False)
     sums = np.bincount(code, np.asarray(signs, dtype=float))
     positive, n = int((sums > 0).sum()), int((sums != 0).sum())
-    return float(stats.binomtest(positive, n, 0.5, "greater").pvalue) if n else 1.0
+    return float(scipy.stats.binomtest(positive, n, 0.5, "greater").pvalue) if n else 1.0

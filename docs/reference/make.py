@@ -1,5 +1,5 @@
-"""Writes the pages of this folder that follow from declarations: tasks.md, metrics.md, and the help
-texts of cli.md.
+"""Writes the pages of this folder that follow from declarations: tasks.md, metrics.md, the help
+texts of cli.md, and the functions of python.md.
 
     python docs/reference/make.py
 
@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import inspect
 import os
 import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from lm_eval_bias import catalogue, cli
+from lm_eval_bias import api, catalogue, cli
 from lm_eval_bias.commands.tasks import row
 from lm_eval_bias.measure import Metric
+from lm_eval_bias.results.runs import Runs
 
 HERE = Path(__file__).parent
 os.environ["NO_COLOR"] = "1"
@@ -28,7 +30,12 @@ def pages() -> dict[str, str]:
     """File name to text."""
     by_folder = groupby(catalogue.tasks(), lambda task: task.path.parent.name)
     folders = {folder: list(tasks) for folder, tasks in by_folder}
-    return {"tasks.md": _tasks(folders), "metrics.md": _metrics(folders), "cli.md": _commands()}
+    return {
+        "tasks.md": _tasks(folders),
+        "metrics.md": _metrics(folders),
+        "cli.md": _commands(),
+        "python.md": _python(),
+    }
 
 
 def _commands() -> str:
@@ -37,6 +44,17 @@ def _commands() -> str:
     for parser in parsers(cli.parser()):
         parts.append(f"## `{parser.prog}`\n\n```text\n{parser.format_help()}```\n\n")
     return "".join(parts).rstrip() + "\n"
+
+
+def _python() -> str:
+    page = (HERE / "python.md").read_text(encoding="utf-8")
+    parts = [page[: page.index("## `")].rstrip()]
+    for function in (api.read, Runs.numbers, Runs.records, api.compare, api.figure, api.evaluate):
+        name, signature = function.__qualname__, str(inspect.signature(function))
+        signature = re.sub(r"(: |-> )'([^']+)'|self(, )?", r"\1\2", signature)
+        text = f"{name}{signature}\n\n{inspect.getdoc(function)}"
+        parts.append(f"## `{name}`\n\n```text\n{text}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

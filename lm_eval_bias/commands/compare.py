@@ -81,17 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = [*(arguments.tasks or ()), *made] or None
     found = [runs.find([place], known, tasks, across) for place in arguments.runs]
     first, second = (
-        finished.of_model(found[i].runs, name, "--models", f"each side ({paths[i]})")
+        runs.of_model(found[i].runs, name, "--models", f"each side ({paths[i]})")
         for i, name in zip((0, -1), arguments.models or (None, None), strict=True)
     )
     names = (first[0].model, second[0].model)
     if names[0] == names[1]:
-        if first == second:
-            raise UsageError(
-                f"{names[0]} would be compared with itself; give two models, or two folders"
-            )
         names = (f"{names[0]} ({paths[0]})", f"{names[1]} ({paths[-1]})")
-    with finished.reader(known, len(first) + len(second)) as answers:
+    with finished.reader(found[0].answers, len(first) + len(second)) as answers:
         result = comparison.comparison(
             first,
             second,

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import __version__, catalogue, writing
+from lm_eval_bias import __version__, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import Result, Source
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.runs import find
+from lm_eval_bias.results.runs import of_model
 from lm_eval_bias.usage import UsageError
 
 FORMATS = ("hub", "every-eval-ever")
@@ -81,10 +81,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
-    known = catalogue.measured(arguments.include_path)
-    finished_runs = find(arguments.runs, known, arguments.tasks)
+    finished_runs = finished.found(arguments)
     single = "--to hub" if arguments.to == "hub" else "--model_id" * bool(arguments.model_id)
-    chosen = finished.of_model(finished_runs.runs, arguments.model, "--model", single)
+    chosen = of_model(finished_runs.runs, arguments.model, "--model", single)
     results, left = numbers.chosen(chosen, arguments.metrics)
     write = {"hub": _hub, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)

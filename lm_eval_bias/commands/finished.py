@@ -3,18 +3,18 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.figures.process import drawing
-from lm_eval_bias.results import samples
-from lm_eval_bias.results.runs import ACROSS, NAME, Place, Run
+from lm_eval_bias.results.paired import Reader
+from lm_eval_bias.results.runs import ACROSS, NAME, Place, Run, Runs, find
 from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.show.page import WRITERS, Page, text
 from lm_eval_bias.show.page_figures import missing
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError
 
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
@@ -118,39 +118,25 @@ def check_output(path: Path | None) -> None:
     writing.check("--output", path)
 
 
-def of_model(runs: Sequence[Run], name: str | None, option: str, single: str = "") -> list[Run]:
-    """The runs of a model, by its name or as the harness was given it; of all without a name.
-    single: what is of one model alone."""
-    chosen = [run for run in runs if name in (None, run.model, run.identity)]
-    if not chosen and name:
-        near = nearest(name, sorted({run.model for run in runs}))
-        raise UsageError(f"{option} {name}: no run is of that model; {near}")
-    models = dict.fromkeys(run.model for run in chosen)
-    if single and len(models) > 1:
-        raise UsageError(
-            f"{single} is of one model, and there are {len(models)}; choose with {option}: "
-            f"{', '.join(models)}"
-        )
-    return chosen
+def found(arguments: argparse.Namespace) -> Runs:
+    """The runs that the arguments of a command name."""
+    given, known = vars(arguments), catalogue.measured(arguments.include_path)
+    more = given.get("across", ()), given.get("name", ())
+    return find(arguments.runs, known, arguments.tasks, *more)
 
 
 @contextmanager
-def reader(
-    known: Mapping[str, catalogue.Task], runs: int
-) -> Iterator[Callable[[Run], Answers | None]]:
-    """Run -> what its samples hold; None for an unknown task. A terminal shows a bar."""
+def reader(answers: Reader, runs: int) -> Iterator[Reader]:
+    """The same reader. A terminal shows a bar."""
     from tqdm import tqdm
 
     form = "{percentage:3.0f}%|{bar:20}| {elapsed}{postfix}"
     with tqdm(total=runs, bar_format=form, disable=None, leave=False) as bar:
 
-        def answers(run: Run) -> Answers | None:
-            task = known.get(run.task)
-            if task is None or task.measure is None:
-                return None
+        def read(run: Run) -> Answers | None:
             bar.set_postfix_str(f"{run.task} of {run.model}")
-            read = samples.answers(task, run.samples, run.options)
+            read = answers(run)
             bar.update()
             return read
 
-        yield answers
+        yield read

@@ -20,8 +20,8 @@ from lm_eval_bias.gate.verdicts import Changes, Verdict
 from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.comparison import Pair, paired
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.paired import Difference, difference
-from lm_eval_bias.results.runs import FinishedRuns, Key, Run, find, listed
+from lm_eval_bias.results.paired import Difference, Reader, difference
+from lm_eval_bias.results.runs import Key, Run, Runs, find, listed
 from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
@@ -136,36 +136,32 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"wrote {arguments.save}, {len(content):,} bytes")
     if arguments.rules is None:
         return PASSED
-    before = _found(arguments.baseline, known) if arguments.baseline else FinishedRuns([], [])
+    before = _found(arguments.baseline, known) if arguments.baseline else Runs([], [])
     if wanted is None:
-        made = draft(finished_runs.runs, before.runs, changes(known, {}), arguments.bound)
+        made = draft(
+            finished_runs.runs, before.runs, changes(finished_runs.answers, {}), arguments.bound
+        )
         writing.whole(arguments.rules, made)
         print(f"{made}\nwrote {arguments.rules}")
         return PASSED
     for name, task in any_tasks.items():
         print(f"{name}: {task.about}", file=sys.stderr)
-    return _judge(arguments, wanted, finished_runs, before, known)
+    return _judge(arguments, wanted, finished_runs, before)
 
 
-def _judge(
-    arguments: argparse.Namespace,
-    wanted: Rules,
-    finished_runs: FinishedRuns,
-    before: FinishedRuns,
-    known: Mapping[str, catalogue.Task],
-) -> int:
+def _judge(arguments: argparse.Namespace, wanted: Rules, finished_runs: Runs, before: Runs) -> int:
     # an older checkpoint may have had the same name, and a gate judges the newest
     if finished_runs.short:
         lines = "\n".join(finished_runs.short)
         raise UsageError(
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
-    runs, baseline = finished_runs.runs, before.runs
+    runs, baseline, known = finished_runs.runs, before.runs, finished_runs.known
     rules.check(wanted, runs, known, baseline)
     if any(rule.condition in PAIRED for rule in wanted.rules):
         _check_baseline(runs, baseline)
     pairs: Pairs = {}
-    judged = verdicts.judge(wanted, runs, baseline, changes(known, pairs))
+    judged = verdicts.judge(wanted, runs, baseline, changes(finished_runs.answers, pairs))
     for of_model in judged.values():
         _with_documents(of_model, known, pairs)
     all_verdicts = [verdict for of_model in judged.values() for verdict in of_model]
@@ -237,7 +233,7 @@ def _settings(run: Run) -> str:
     return listed(dict(run.settings)) + template + date
 
 
-def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
+def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Runs:
     """The runs below some folders. UsageError where one cannot be read: it may be the newest."""
     finished_runs = find(folders, known)
     if finished_runs.unread:
@@ -266,13 +262,13 @@ def _check_baseline(runs: Sequence[Run], baseline: Sequence[Run]) -> None:
 # ---- Changes against the baseline
 
 
-def changes(known: Mapping[str, catalogue.Task], pairs: Pairs) -> Changes:
+def changes(read: Reader, pairs: Pairs) -> Changes:
     """Paired changes; the answers of two runs are read once for all rules, and kept in `pairs`."""
 
     def change(now: Run, before: Run, key: Key) -> Difference:
         which = now.results, now.task
         if which not in pairs:
-            with finished.reader(known, 2) as answers:
+            with finished.reader(read, 2) as answers:
                 pairs[which] = paired(before, now, answers)
         if notes := pairs[which].notes:
             raise UsageError("; ".join(notes))

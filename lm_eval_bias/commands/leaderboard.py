@@ -3,9 +3,8 @@ ranks that these leave open."""
 
 import argparse
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.results import leaderboard, runs
+from lm_eval_bias.results import leaderboard
 from lm_eval_bias.show import leaderboard as shown
 
 
@@ -37,11 +36,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
-    known = catalogue.measured(arguments.include_path)
-    finished_runs = runs.find(arguments.runs, known, arguments.tasks, arguments.across)
-
+    finished_runs = finished.found(arguments)
     asked = sum(1 + len(run.others) for run in finished_runs.runs)
-    with finished.reader(known, asked) as answers:
+    with finished.reader(finished_runs.answers, asked) as answers:
         board = leaderboard.board(
             finished_runs,
             arguments.metrics,

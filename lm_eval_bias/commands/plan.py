@@ -49,6 +49,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pilot",
+        dest="runs",
         metavar="RUNS",
         nargs="+",
         type=Path,
@@ -69,12 +70,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     wanted = widths(arguments.width)
-    known = catalogue.measured(arguments.include_path)
-    pilots = runs.find(arguments.pilot, known, arguments.tasks)
+    pilots = finished.found(arguments)
     for note in pilots.notes:
         print(note, file=sys.stderr)
     check(wanted, pilots.runs)
-    blocks = [pilot_table(one, known, wanted) for one in pilots.runs]
+    blocks = [pilot_table(one, pilots.known, wanted) for one in pilots.runs]
     if any("BETWEEN" in text for text in blocks):
         lines = [f"{name:11}{meaning}" for name, meaning in LEGEND.items()]
         filled = (textwrap.fill(line, WIDTH, subsequent_indent=" " * 11) for line in lines)

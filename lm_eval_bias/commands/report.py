@@ -75,10 +75,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     Folder(arguments.output)  # what cannot be replaced is refused before anything is read
-    known = catalogue.measured(arguments.include_path)
-    finished_runs = runs.find(
-        arguments.runs, known, arguments.tasks, arguments.across, arguments.name
-    )
+    finished_runs = finished.found(arguments)
+    known = finished_runs.known
     tasks = {run.task for run in finished_runs.runs}
     declared = {
         name: _known(task, known[plan.whole_task(task, known)], arguments.include_path)
@@ -92,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
-    with finished.reader(known, len(finished_runs.runs)) as answers:
+    with finished.reader(finished_runs.answers, len(finished_runs.runs)) as answers:
         tests = page.write(
             finished_runs,
             declared,

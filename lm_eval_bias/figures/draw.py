@@ -1,16 +1,20 @@
 """Draw an exhibit: one function from rows to SVG, and the files that it is written as."""
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from lm_eval_bias import writing
 from lm_eval_bias.exhibit import Exhibit, Row
 from lm_eval_bias.figures.chart import PADDING, chart
 from lm_eval_bias.figures.plan import plan
 from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.figures.text import FONT, wrapped
 from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.usage import UsageError
 
 SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Nimbus Roman', serif"
 PAGE, COLUMN = 672, 322
@@ -83,6 +87,23 @@ def files(
         ".pdf": _pdf(page),
         "-column.pdf": _pdf(column),
     }
+
+
+class Drawn:
+    """A figure as files, by their endings."""
+
+    def __init__(self, files: Mapping[str, str | bytes]) -> None:
+        self.files = files
+
+    def _repr_svg_(self) -> str:
+        return str(self.files[".svg"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file that the path ends like."""
+        endings = [ending for ending in self.files if os.fspath(path).endswith(ending)]
+        if not endings:
+            raise UsageError(f"{path}: expected a file {', '.join(self.files)}")
+        writing.whole(Path(path), self.files[max(endings, key=len)])
 
 
 def _pdf(figure: str) -> bytes:

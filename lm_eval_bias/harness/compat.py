@@ -143,7 +143,8 @@ def saved_file(tracker: Any, task: str | None = None) -> Path:
 
 OUT_OF_BUDGET = 75
 """The exit status of a run that is whole but for what its budget left no room for."""
-_failures: dict[str, int] = {}
+failures: dict[str, int] = {}
+"""Sentence -> status, of what went wrong in this process."""
 
 
 def fail_at_end(sentence: str, status: int = 1) -> None:
@@ -152,20 +153,20 @@ def fail_at_end(sentence: str, status: int = 1) -> None:
     program = Path(sys.argv[0])
     name = program.parent.name if program.stem == "__main__" else program.stem
     # of several processes the first: a launcher would end all
-    if name.replace("-", "_") != "lm_eval" or os.environ.get("RANK", "0") != "0":
+    if os.environ.get("RANK", "0") != "0":
         return
-    if not _failures:
+    if name.replace("-", "_") == "lm_eval" and not failures:
         atexit.register(_end)
-    _failures[sentence] = status
+    failures[sentence] = status
 
 
 def _end() -> None:
-    for sentence in _failures:
+    for sentence in failures:
         print(f"lm-eval-bias: {sentence}", file=sys.stderr)
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(min(_failures.values()))
+    os._exit(min(failures.values()))
 
 
 # ---- A model by itself
@@ -174,6 +175,16 @@ def _end() -> None:
 def brief(error: BaseException) -> str:
     """An error of other code in one line."""
     return textwrap.shorten(f"{type(error).__name__} {error}", 400, placeholder=" ...")
+
+
+def kind_of(lm: Any) -> str:
+    """The name of a harness model's type, or of its class."""
+    import lm_eval.models  # noqa: F401  (fills the registry)
+    from lm_eval.api.registry import model_registry
+
+    own = type(lm), f"{type(lm).__module__}:{type(lm).__name__}"
+    names = [name for name, target in model_registry.items() if target in own]
+    return min(names, key=len, default=type(lm).__name__)
 
 
 def server_seed(lm: Any) -> int | None:

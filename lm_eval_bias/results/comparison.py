@@ -95,8 +95,12 @@ def comparison(
 
     answers: None where the task is not known here. metrics: NAME or TASK/NAME, in place of the
     primary numbers. across: values of `ACROSS` in which the runs may differ. UsageError for a name
-    that no run has.
+    that no run has, and for the same runs.
     """
+    if first == second:
+        raise UsageError(
+            f"{first[0].model} would be compared with itself; give two models, or two folders"
+        )
     check_metrics(metrics or (), [*first, *second])
     of_first, of_second = ({run.task: run for run in runs} for runs in (first, second))
     rows: list[ComparedNumber] = []

@@ -14,9 +14,9 @@ from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
-    FinishedRuns,
     Question,
     Run,
+    Runs,
     by_question,
     check_metrics,
     distinguishing,
@@ -69,7 +69,7 @@ class Section(NamedTuple):
 
 
 class Board(NamedTuple):
-    """models: their names, in order. sorted_by: a column's name. others: `FinishedRuns.others`."""
+    """models: their names, in order. sorted_by: a column's name. others: `Runs.others`."""
 
     models: Sequence[str]
     sections: Sequence[Section]
@@ -82,7 +82,7 @@ class Board(NamedTuple):
         return sorted({section.task for section in self.sections})
 
 
-def conditions(finished: FinishedRuns) -> Iterator[Run]:
+def conditions(finished: Runs) -> Iterator[Run]:
     """The runs and their `others`, each with its chat template among its settings unless that is
     compared."""
     for run in finished.runs:
@@ -97,7 +97,7 @@ def conditions(finished: FinishedRuns) -> Iterator[Run]:
 
 
 def board(
-    finished: FinishedRuns,
+    finished: Runs,
     metrics: Sequence[str] | None = None,
     sort: str | None = None,
     answers: Reader | None = None,

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, json_of, opened, plain_name
@@ -37,11 +37,14 @@ from lm_eval_bias.results.samples import (
     DATED,
     PARTS,
     RECORDED,
+    Answers,
+    answers,
     at,
     chat_template,
     date_of,
     dtype,
     in_order,
+    is_tracked,
     mapping,
     measure_of,
     model_name,
@@ -51,6 +54,9 @@ from lm_eval_bias.results.samples import (
 )
 from lm_eval_bias.results.table import number_text
 from lm_eval_bias.usage import DESCRIPTIVE, PAPER, WORDING, Options, UsageError, nearest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
@@ -232,10 +238,11 @@ def is_test(metric: Metric) -> bool:
     return metric.question is not None and metric.null_value is not None
 
 
-class FinishedRuns(NamedTuple):
+class Runs(NamedTuple):
     """notes: what was left out and why; unread: what could not be read; short: newer runs skipped
     because an older one covered more documents. across: the conditions that name models. others: of
-    tasks without a measure, without metrics; their numbers are by the harness's name and filter."""
+    tasks without a measure, without metrics; their numbers are by the harness's name and filter.
+    known: the tasks by name."""
 
     runs: list[Run]
     notes: list[str]
@@ -243,6 +250,42 @@ class FinishedRuns(NamedTuple):
     short: Sequence[str] = ()
     across: Collection[str] = ()
     others: Sequence[Run] = ()
+    known: Mapping[str, Task] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        return "\n".join([*(f"{run.model}: {run.task}" for run in self.runs), *self.notes])
+
+    def numbers(self) -> DataFrame:
+        """A row for each number of a run, of the whole and of each group.
+
+        >>> runs.numbers().query("group.isna() and question.notna()")
+        """
+        from lm_eval_bias.results import frames
+
+        return frames.numbers(self)
+
+    def records(self, task: str, *, texts: bool = False) -> DataFrame:
+        """A row for each answer, as the task's measure read it.
+
+        texts: prompt_text and answer_text too; of likelihoods up to twelve choices, a line each.
+
+        >>> runs.records("hbb_ci", texts=True)
+        """
+        from lm_eval_bias.results import frames
+
+        return frames.records(self, task, texts)
+
+    def of_task(self, task: str) -> list[Run]:
+        """UsageError if no run has it."""
+        known = sorted({run.task for run in self.runs})
+        if task not in known:
+            raise UsageError(f"no run has the task {task!r}; {nearest(str(task), known)}")
+        return [run for run in self.runs if run.task == task]
+
+    def answers(self, run: Run) -> Answers | None:
+        """What its samples hold; None for a task that is unknown here."""
+        task = self.known.get(run.task)
+        return answers(task, run.samples, run.options) if task and task.measure else None
 
 
 def find(
@@ -251,7 +294,7 @@ def find(
     tasks: Collection[str] | None = None,
     across: Collection[str] = (),
     names: Sequence[Place] = (),
-) -> FinishedRuns:
+) -> Runs:
     """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
@@ -337,9 +380,7 @@ def find(
     if alike:
         notes.append(f"{', '.join(sorted(alike))}: {_ALIKE}")
     shown = [_by_condition(run, conditions) for run in named]
-    return FinishedRuns(
-        shown[: len(kept)], notes, unread, short, conditions, others=shown[len(kept) :]
-    )
+    return Runs(shown[: len(kept)], notes, unread, short, conditions, shown[len(kept) :], known)
 
 
 def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--metrics") -> None:
@@ -350,6 +391,22 @@ def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--me
             raise UsageError(
                 f"{option} {name}: no run has that number; {nearest_number(name, known)}"
             )
+
+
+def of_model(runs: Sequence[Run], name: str | None, option: str, single: str = "") -> list[Run]:
+    """The runs of a model, by its name or as the harness was given it; of all without a name.
+    single: what is of one model alone."""
+    chosen = [run for run in runs if name in (None, run.model, run.identity)]
+    if not chosen and name:
+        near = nearest(name, sorted({run.model for run in runs}))
+        raise UsageError(f"{option} {name}: no run is of that model; {near}")
+    models = dict.fromkeys(run.model for run in chosen)
+    if single and len(models) > 1:
+        raise UsageError(
+            f"{single} is of one model, and there are {len(models)}; choose with {option}: "
+            f"{', '.join(models)}"
+        )
+    return chosen
 
 
 def nearest_number(name: str, known: Iterable[str]) -> str:
@@ -418,12 +475,9 @@ def files(
             raise UsageError(
                 f"{path} is not there; give a folder or a file that `lm_eval --output_path` wrote"
             )
-        below = [
-            Path(folder, name)
-            # links to folders are not followed: they may lead round in circles
-            for folder, _, names in sorted(os.walk(path, onerror=unreadable))
-            for name in sorted(names)
-        ]
+        # links to folders are not followed: they may lead round in circles
+        folders = sorted(os.walk(path, onerror=unreadable)) if path.is_dir() else ()
+        below = [Path(folder, name) for folder, _, names in folders for name in sorted(names)]
         for file in below if path.is_dir() else [path]:
             where = os.path.realpath(file)  # of a link in a circle, too
             if where not in seen and (file.is_file() or file.is_symlink()):
@@ -581,7 +635,7 @@ def _run(
             "dtype": dtype(content),
             CHAT_TEMPLATE: template_name(template),
             # the same part of the harness writes both
-            SYSTEM: system or ("unknown" if template == "" else "none"),
+            SYSTEM: system or ("none" if template != "" and is_tracked(content) else "unknown"),
             THINKING: thinks,
             "revision": identity.partition("@")[2] or "main",
         },

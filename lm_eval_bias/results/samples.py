@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -43,8 +43,9 @@ _BY_TASK = ("results", "configs", "versions", "n-samples", "n-shot")
 _OF_TASK = ("cells", "metadata", "repeats", "error", "generation_kwargs")
 _KEPT = (*RECORDED, "model_name", "chat_template_sha", "system_instruction_sha", "date")
 # Names of the harness's models that send messages: `local-chat-completions`,
-# `openai-chat-completions`, `anthropic-chat`, `litellm-chat`, and our `chat-logprobs`.
-_CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$|^chat-logprobs$")
+# `openai-chat-completions`, `anthropic-chat`, `litellm-chat`, and our `chat-logprobs`; and their
+# classes, such as `LocalChatCompletion`, in what Python saved.
+_CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$|^chat-logprobs$|Chat(Comp|Log|$)")
 
 
 def at(content: Any, *path: str) -> Any:
@@ -65,7 +66,10 @@ def model_name(results: Json) -> str | None:
     arguments = at(results, "config", "model_args")
     if isinstance(arguments, str):
         arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
-    names = [results.get("model_name"), *(at(arguments, key) for key in _NAMED_BY)]
+    names = [at(arguments, key) for key in _NAMED_BY]
+    known = at(results, "config", "model_dtype") and at(results, "config", "model")
+    if any(names) or results.get("model_source") != "CUSTOM" or not known:
+        names.insert(0, results.get("model_name"))  # else the harness drew it, always the same
     name = next(filter(None, names), at(results, "config", "model"))
     revision = at(arguments, "revision")
     if not name:
@@ -81,6 +85,12 @@ def dtype(results: Json) -> str:
     return " ".join([str(written).removeprefix("torch."), *(f"{k}={arguments[k]}" for k in keys)])
 
 
+def is_tracked(results: Json) -> bool:
+    """Whether the harness's tracker knew the run, and not its results alone, as where Python saved
+    them afterwards."""
+    return results.get("model_source", "") is not None
+
+
 OF_THE_SERVER = "the server's"
 """The chat template of models that are asked through a server's chat completions: it has one, and
 the harness does not see which."""
@@ -94,7 +104,7 @@ def chat_template(results: Json) -> str | None:
         return template
     if isinstance(kind, str) and _CHAT_COMPLETIONS.search(kind):
         return OF_THE_SERVER
-    return None if "chat_template_sha" in results else ""
+    return None if is_tracked(results) and "chat_template_sha" in results else ""
 
 
 def template_name(template: str | None) -> str:
@@ -161,12 +171,13 @@ def part_of(options: Options) -> tuple[int, int] | None:
 
 class Document(NamedTuple):
     """A document of a run. hash: of its content. prompt: that of what was asked. place: among all
-    documents of the task."""
+    documents of the task. texts: as `in_order` was asked to read them."""
 
     hash: str
     prompt: str | None
     records: Table
     place: int = 0
+    texts: Any = None
 
 
 class Answers(NamedTuple):
@@ -220,8 +231,15 @@ def documents(task: Task, files: Sequence[Path]) -> list[Document]:
     ]
 
 
-def in_order(task: Task, files: Sequence[Path], *, prompts: bool = True) -> list[Document]:
-    """`documents` with the records of all wordings. prompts: whether with their checksums."""
+def in_order(
+    task: Task,
+    files: Sequence[Path],
+    texts: Callable[[Json, int], Any] | None = None,
+    *,
+    prompts: bool = True,
+) -> list[Document]:
+    """`documents` with the records of all wordings. texts: (sample, number of records) -> `texts`
+    of a document. prompts: whether with their checksums."""
     result: list[Document] = []
     origin: dict[str, Path] = {}
     seen: set[tuple[str, Any]] = set()
@@ -251,6 +269,7 @@ def in_order(task: Task, files: Sequence[Path], *, prompts: bool = True) -> list
                     # its data may hold a document twice
                     name = f"{sample.get('doc_hash') or _hash(sample['doc'])} {sample['doc_id']}"
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
+                kept = texts and texts(sample, len(records))
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
                 raise UsageError(
@@ -281,7 +300,7 @@ def in_order(task: Task, files: Sequence[Path], *, prompts: bool = True) -> list
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
             prompt = _prompt(sample) if prompts else None
-            result.append(Document(name, prompt, records, in_whole))
+            result.append(Document(name, prompt, records, in_whole, kept))
         if not number:
             raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))

@@ -63,8 +63,7 @@ class Verdict(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """calibrated: whether its interval counts the systematic error of models without meaning.
-    distance: signed, from the null value, in lengths of its interval on that side."""
+    """distance: signed, from the null value, in lengths of its interval on that side."""
 
     run: Run
     metric: Metric
@@ -85,13 +84,18 @@ def judged(runs: Iterable[Run]) -> list[Tested]:
             run,
             metric,
             number,
-            bool(metric.systematic) and of_our_items(run.options),
+            calibrated(run, metric),
             verdict(run, metric, number),
             number.distance_in_interval_widths(metric.null_value or 0.0),
         )
         for run in runs
         for metric, number in run.tested
     ]
+
+
+def calibrated(run: Run, metric: Metric) -> bool:
+    """Whether the interval counts the systematic error of models without meaning."""
+    return bool(metric.systematic) and of_our_items(run.options)
 
 
 def strongest(tests: Iterable[Tested]) -> list[Tested]:

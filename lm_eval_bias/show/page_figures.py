@@ -1,14 +1,18 @@
 """A figure in a page, where the extra `report` is installed, and where it comes from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias import __version__
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.exhibit import rows as exhibit_rows
 from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
-from lm_eval_bias.results.runs import Run, last_date
+from lm_eval_bias.results import verdict
+from lm_eval_bias.results.runs import Run, Runs, by_question, last_date
+from lm_eval_bias.show import exhibited
+from lm_eval_bias.usage import UsageError, nearest
 
 MISSING = "Figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]'."
 
@@ -52,3 +56,50 @@ def figure(
         return draw.svg(Exhibit(seen, title, Rows(""), columns, "", "", how), rows, **words)
     except ValueError:
         return ""
+
+
+MODEL = "model of the run"
+"""The key of the models in the rows of a figure that they share."""
+
+
+def drawn(
+    exhibit: Exhibit,
+    models: Sequence[tuple[Run, Sequence[Mapping[str, Any]]]],
+    drawing: Callable[..., dict[str, str | bytes]],
+    name: str,
+    counterpart: str,
+) -> tuple[str, dict[str, str | bytes]]:
+    """The heading of an exhibit's figure for some models with their rows, and its files. drawing:
+    `figures.draw.files`. Raises ValueError where nothing can be drawn."""
+    rows = [{**row, MODEL: run.model} for run, own in models for row in own]
+    heading = verdict.heading(exhibit, models) or exhibit.topic
+    files = drawing(
+        exhibit,
+        rows,
+        name=name,
+        description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
+        heading=heading,
+        source=source([run for run, _ in models], counterpart),
+        n=exhibited.sizes(exhibit, rows),
+        model=MODEL if len(models) > 1 else None,
+    )
+    return heading, files
+
+
+def of_exhibit(runs: Runs, task: str, name: str) -> dict[str, str | bytes]:
+    """The files of the figure of an exhibit. Raises UsageError."""
+    asked, known = runs.of_task(task), runs.known.get(task)
+    exhibits = known.measure.exhibits if known and known.measure else ()
+    figures = {e.name: (e, e.figure.model is None) for e in exhibits if e.figure}
+    if known is None or name not in figures:
+        raise UsageError(f"{task} has no figure {name!r}; {nearest(str(name), figures)}")
+    exhibit, of_one = figures[name]
+    if len(by_question(asked)) > 1 or (len(asked) > 1 and of_one):
+        names = ", ".join(run.model for run in asked)
+        raise UsageError(f"{name} is of one model, or of one way to ask; read one of {names}")
+    models = [(run, rows) for run in asked if (rows := exhibit_rows(exhibit, run.tables))]
+    counterpart = f"{known.paper}, {name}" * exhibit.numbered
+    try:
+        return drawn(exhibit, models, draw.files, "figure", counterpart)[1]
+    except ValueError as error:
+        raise UsageError(" ".join(missing()) or f"{name} cannot be drawn: {error}") from error

@@ -23,7 +23,7 @@ from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.leaderboard import about
 from lm_eval_bias.results.paired import Reader
-from lm_eval_bias.results.runs import FinishedRuns, Run, by_question, distinguishing, listed
+from lm_eval_bias.results.runs import Run, Runs, by_question, distinguishing, listed
 from lm_eval_bias.results.table import Cell, Table, number_cell, number_text, unit_text
 from lm_eval_bias.results.transcripts import Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions, repeat
@@ -31,7 +31,7 @@ from lm_eval_bias.show.comparison import differences
 from lm_eval_bias.show.exhibited import PaperRows, Place, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page import csv
-from lm_eval_bias.show.page_figures import missing, source
+from lm_eval_bias.show.page_figures import drawn, missing
 
 ROWS = 400
 """Rows up to which a table stands on a page and is written in LaTeX."""
@@ -45,8 +45,6 @@ _CUT = 10
 """Percent of answers that seem cut off from which it is a warning."""
 _IN_FORM = 80
 """Percent of answers in the form asked for below which it is one."""
-_MODEL = "model of the run"
-"""The key of the models in the rows of a figure that they share."""
 
 
 @dataclass
@@ -95,7 +93,7 @@ class ModelPage(NamedTuple):
 
 
 def write(
-    finished: FinishedRuns,
+    finished: Runs,
     known: Mapping[str, TaskInfo],
     paper_values: Callable[[str], Iterable[Place]],
     output: Path,
@@ -327,19 +325,8 @@ class _Writer:
     def _figure(
         self, block: Block, exhibit: Exhibit, models: Sequence[tuple[Run, Rows]], file: str
     ) -> None:
-        rows = [{**row, _MODEL: run.model} for run, own in models for row in own]
         try:
-            heading = verdict.heading(exhibit, models) or block.topic
-            files = self.drawing(
-                exhibit,
-                rows,
-                name=block.id,
-                description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
-                heading=heading,
-                source=source([run for run, _ in models], block.counterpart),
-                n=exhibited.sizes(exhibit, rows),
-                model=_MODEL if len(models) > 1 else None,
-            )
+            heading, files = drawn(exhibit, models, self.drawing, block.id, block.counterpart)
         except Exception as error:  # what a person's own rows may hold
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
             block.notes.append(f"The figure could not be drawn: {kind}{error}")
@@ -348,7 +335,7 @@ class _Writer:
             kind = ending.rpartition(".")[2].upper()
             column = " of one column" if ending.startswith("-") else ""
             self._file(block, kind + column, f"figures/{file}{ending}", content)
-        block.heading, block.svg = heading, files[".svg"]
+        block.heading, block.svg = heading, str(files[".svg"])
 
     def tables(self, run: Run, known: TaskInfo, stem: str, prefix: str) -> Iterator[Block]:
         """All numbers of a run, and the tables that no exhibit shows whole."""

@@ -12,7 +12,7 @@ from outcome import Outcomes, Rng, Rows
 from worlds.gate import MEASURE, OF_MODEL, answered, questions, run_of
 
 from lm_eval_bias.results.leaderboard import board
-from lm_eval_bias.results.runs import FinishedRuns
+from lm_eval_bias.results.runs import Runs
 from lm_eval_bias.results.samples import Answers, Document
 
 MODELS, GAP = 10, 20.0
@@ -38,7 +38,7 @@ def table(themes: int, paired: bool, rng: Rng) -> Outcomes:
         runs.append(run._replace(samples=(run.results,)))
     read = (lambda run: answers[run.model]) if paired else None
     ((column,),) = (
-        section.columns for section in board(FinishedRuns(runs, []), ["gap"], None, read).sections
+        section.columns for section in board(Runs(runs, []), ["gap"], None, read).sections
     )
     entries = column.entries.values()
     return {"significantly different": any(entry.rank != (1, MODELS) for entry in entries)}

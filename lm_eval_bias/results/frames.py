@@ -1,0 +1,99 @@
+"""Finished runs as data frames."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from lm_eval_bias.measure import Metric
+from lm_eval_bias.results import samples
+from lm_eval_bias.results.comparison import Comparison
+from lm_eval_bias.results.runs import Run, Runs, is_test, listed
+from lm_eval_bias.results.transcripts import texts
+from lm_eval_bias.results.verdict import calibrated, verdict
+from lm_eval_bias.usage import UsageError
+
+NUMBERS = (
+    "model=string task=string condition=string metric=string group=string value=float64 "
+    "low=float64 high=float64 calibrated=boolean n=Int64 clusters=Int64 unit=string "
+    "null_value=float64 question=string verdict=string answer=string"
+)
+DIFFERENCES = (
+    "task=string metric=string first=float64 second=float64 difference=float64 low=float64 "
+    "high=float64 p=float64 clusters=Int64 unit=string null_value=float64 verdict=string why=string"
+)
+RECORDS = "model=string task=string condition=string document=Int64"
+TEXTS = " prompt_text=string answer_text=string"
+"""Columns and their types."""
+
+
+def _types(columns: str) -> dict[str, str]:
+    return dict(column.split("=") for column in columns.split())
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], columns: str) -> pd.DataFrame:
+    types = _types(columns)
+    return pd.DataFrame(rows, columns=[*types]).astype(types)
+
+
+def numbers(runs: Runs) -> pd.DataFrame:
+    """A row for each number of each condition."""
+    rows = []
+    for run in _conditions(runs.runs):
+        for (name, group), number in run.numbers.items():
+            metric = run.metric(name) or Metric(name, "", "")
+            judged = verdict(run, metric, number, group) if is_test(metric) else (None, None)
+            rows.append(
+                {
+                    **_of_run(run),
+                    **metric._asdict(),
+                    **number._asdict(),
+                    "metric": name,
+                    "group": group,
+                    "calibrated": calibrated(run, metric),
+                    **dict(zip(("verdict", "answer"), judged, strict=True)),
+                }
+            )
+    return _frame(rows, NUMBERS)
+
+
+def records(runs: Runs, task: str, with_texts: bool) -> pd.DataFrame:
+    """A row for each record of a task in each condition. UsageError where there are none."""
+    rows = []
+    for run in _conditions(runs.of_task(task)):
+        known = runs.known.get(task)
+        if known is None or not run.samples:
+            lacks = "samples; run it with --log_samples" if known else "a measure here"
+            raise UsageError(f"{run.results}: {task} has no {lacks}")
+        for document in samples.in_order(known, run.samples, texts if with_texts else None):
+            first = {**_of_run(run), "document": document.place}
+            more = document.texts or [{}] * len(document.records)
+            for record, written in zip(document.records, more, strict=True):
+                rows.append({**first, **record, **first, **written})
+    return pd.DataFrame(rows).astype(_types(RECORDS + TEXTS * with_texts))
+
+
+def differences(compared: Comparison) -> pd.DataFrame:
+    """A row for each number of both models, and for each task that cannot be compared."""
+    rows = [
+        {
+            **row.metric._asdict(),
+            **row.difference._asdict(),
+            "task": row.task,
+            "metric": row.metric.name,
+            "p": row.p,
+            "verdict": None if row.difference.why else row.verdict.sentence,
+            "why": row.difference.why or None,
+        }
+        for row in compared.rows
+    ]
+    refused = [{"task": task, "why": why} for task, why in compared.refusals.items()]
+    return _frame([*rows, *refused], DIFFERENCES)
+
+
+def _conditions(runs: Iterable[Run]) -> list[Run]:
+    return [one for run in runs for one in (run, *run.others)]
+
+
+def _of_run(run: Run) -> dict[str, str]:
+    return {"model": run.model, "task": run.task, "condition": listed(run.condition)}

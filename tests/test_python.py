@@ -1,0 +1,318 @@
+"""What `import lm_eval_bias` offers: six functions, on runs of scripted models that `evaluate`
+makes."""
+
+import doctest
+import inspect
+import json
+import subprocess
+import sys
+from math import isclose, isnan, nan
+from pathlib import Path
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.models.huggingface import HFLM
+from lm_eval.tasks._index import TaskIndex
+from statsmodels.stats.multitest import multipletests
+from transformers import AutoModelForCausalLM
+
+import lm_eval_bias as leb
+from lm_eval_bias.harness import compat
+from lm_eval_bias.results.runs import Runs
+from lm_eval_bias.results.transcripts import texts
+from lm_eval_bias.usage import UsageError
+from tests.rule_model import ChatLM, manager
+from tests.scripted import ask, lines_of, made_up, scripted
+
+TASKS = ["bistereo_analogy", "hbb_ci"]
+FUNCTIONS = (leb.read, Runs.numbers, Runs.records, leb.compare, leb.figure, leb.evaluate)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def only_our_tasks():
+    """The harness's own thousands of YAML files take ten seconds."""
+    every = TaskIndex._iter_yaml_files
+    ours = staticmethod(lambda root: [] if (root / "_index.py").exists() else every(root))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TaskIndex, "_iter_yaml_files", ours)
+        yield
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("python")
+    for name, leaning in (("base", 0.0), ("tuned", 2.0)):
+        leb.evaluate(scripted(name, leaning), TASKS, folder / "runs", name=name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(place):
+    return leb.read(place / "runs")
+
+
+def written(folder, name):
+    (path,) = Path(folder).rglob(name)
+    return path
+
+
+# ---- read, numbers, records
+
+
+def test_numbers_are_those_of_the_results_files(place, runs):
+    numbers = runs.numbers()
+    assert set(numbers["model"]) == {"base", "tuned"} and set(numbers["task"]) == set(TASKS)
+    for name in ("base", "tuned"):
+        configs = json.loads(written(place / "runs" / name, "results_*.json").read_text())[
+            "configs"
+        ]
+        for task in TASKS:
+            rows = configs[task]["cells"]["numbers"]
+            own = numbers[(numbers["model"] == name) & (numbers["task"] == task)]
+            assert own["metric"].tolist() == [row["metric"] for row in rows]
+            for key in ("value", "low", "high", "null_value"):
+                expected = [nan if row[key] is None else row[key] for row in rows]
+                assert own[key].tolist() == pytest.approx(expected, nan_ok=True)
+            assert own["group"].isna().tolist() == [row["group"] is None for row in rows]
+
+
+def test_the_model_that_leans_gets_a_yes_and_the_other_none(runs):
+    tests = runs.numbers().query("metric == 'directed_log_odds' and group.isna()")
+    answers = dict(zip(tests["model"], tests["verdict"], strict=True))
+    assert answers == {"base": "no difference", "tuned": "yes"}
+    assert tests["answer"].str.startswith(("Yes:", "No difference")).all()
+    assert tests["calibrated"].all() and not tests["question"].isna().any()
+
+
+def test_types_are_the_same_for_every_run_and_for_none(runs, tmp_path):
+    made_up(tmp_path, "org/m", {"gap": (nan, None)})
+    lacking = leb.read(tmp_path).numbers()
+    assert lacking["value"].isna().all() and len(lacking) == 1
+    for frame in (lacking, Runs([], []).numbers()):
+        assert frame.dtypes.equals(runs.numbers().dtypes)
+
+
+def test_a_record_is_an_answer_as_it_was_read(place, runs):
+    records = runs.records("hbb_ci", texts=True)
+    assert len(records) == 2 * 964
+    samples = lines_of(written(place / "runs" / "base", "samples_hbb_ci_*"))
+    own = records[records["model"] == "base"].to_dict("records")
+    for sample, row in zip(samples, own, strict=True):
+        assert row["document"] == sample["doc_id"]
+        assert row["identity"] == sample["records"]["identity"]
+        first, second = sample["arguments"]["gen_args_0"], sample["arguments"]["gen_args_1"]
+        assert row["prompt_text"] == first["arg_0"]
+        lines = row["answer_text"].split("\n")
+        for line, request, answer in zip(lines, (first, second), sample["resps"], strict=True):
+            score, _, text = line.partition(" ")
+            assert text == request["arg_1"] and float(score) == float(answer[0][0])
+    assert "prompt_text" not in runs.records("hbb_ci")
+
+
+def test_each_of_several_answers_and_each_wording_has_its_own_text():
+    sampled = {"arguments": [["ask", {}]], "resps": [["one", "two"]], "doc_id": 3}
+    one, two = texts(sampled, 2)
+    assert [*one.values(), *two.values()] == ["ask", "one", "ask", "two"]
+    requests, likelihoods = [["a", "x"], ["b", "x"]], [[["-1.5", "False"]], [["-2", "False"]]]
+    wordings = {"arguments": requests, "resps": likelihoods, "doc_id": 3}
+    assert [[*text.values()] for text in texts(wordings, 2)] == [["a", "-1.5 x"], ["b", "-2.0 x"]]
+
+
+def test_paths_are_one_several_or_named(place, runs):
+    one, two = place / "runs" / "base", place / "runs" / "tuned"
+    for given in ([one, two], [str(one), two], {"base": one, "tuned": str(two)}):
+        assert leb.read(given).numbers().equals(runs.numbers())
+    assert set(leb.read({"mine": one}).numbers()["model"]) == {"mine"}
+    assert repr(leb.read(one)) == "base: bistereo_analogy\nbase: hbb_ci"
+    file = written(one, "results_*.json")
+    assert repr(leb.read(file)).endswith("hbb_ci") and not leb.read(file).unread
+
+
+# ---- compare, figure
+
+
+def test_a_comparison_is_that_of_the_command(place, runs, command):
+    frame = leb.compare(runs, "base", "tuned")
+    out = place / "compared.jsonl"
+    assert (
+        command("compare", *(place / "runs" / n for n in ("base", "tuned")), "--output", out)[0]
+        == 0
+    )
+    rows = lines_of(out)
+    assert len(frame) == len(rows)
+    for row, own in zip(rows, frame.to_dict("records"), strict=True):
+        assert (own["task"], own["metric"]) == (row["task"], row["metric"])
+        expected = nan if row["difference"] is None else row["difference"]
+        assert own["difference"] == pytest.approx(expected, nan_ok=True)
+    raw = [row["p"] for row in rows if row["p"] is not None]
+    assert list(frame["p"].dropna()) == pytest.approx(multipletests(raw, method="holm")[1])
+    leaning = frame.query("metric == 'directed_log_odds'").iloc[0]
+    assert isclose(leaning["difference"], leaning["second"] - leaning["first"])
+    assert leaning["p"] < 0.05 and leaning["verdict"] == "farther"
+    assert frame.loc[frame["p"].isna(), "why"].notna().all()
+
+
+def test_a_task_that_one_model_lacks_is_a_row_that_says_so(runs):
+    fewer = runs._replace(
+        runs=[run for run in runs.runs if run.key != "base" or run.task != "hbb_ci"]
+    )
+    last = leb.compare(fewer, "base", "tuned").iloc[-1]
+    assert last["task"] == "hbb_ci" and "only tuned" in last["why"] and isnan(last["difference"])
+
+
+def test_a_figure_shows_itself_and_is_saved(runs, tmp_path):
+    figure = leb.figure(runs, "hbb_ci", "Figure 4")
+    assert "base" in figure._repr_svg_() and "tuned" in figure._repr_svg_()
+    for name, start in (("a.svg", b"<svg"), ("a.png", b"\x89PNG"), ("a.pdf", b"%PDF")):
+        figure.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    figure.save(tmp_path / "a-column.pdf")
+    assert (tmp_path / "a-column.pdf").read_bytes() != (tmp_path / "a.pdf").read_bytes()
+
+
+# ---- evaluate
+
+
+def test_a_run_of_python_is_that_of_the_harness(tmp_path):
+    """The numbers of `simple_evaluate`, and the condition that was asked."""
+    lm = scripted("x", 1.0)
+    ask(tmp_path / "theirs", "x", lm, "bistereo_analogy", limit=200)
+    ours = leb.evaluate(lm, "bistereo_analogy", tmp_path / "ours", name="x", limit=200, seed=7)
+    theirs = leb.read(tmp_path / "theirs")
+    assert ours.numbers().equals(theirs.numbers())
+    config = ours.runs[0].recorded["config"]
+    assert {config[f"{key}_seed"] for key in ("random", "numpy", "torch", "fewshot")} == {7}
+    assert leb.read(tmp_path / "ours").numbers().equals(ours.numbers())
+
+
+def test_the_condition_is_the_one_that_was_asked(tmp_path):
+    lm = ChatLM(rule=lambda context, text: -float(len(text)))
+    given = {"apply_chat_template": True, "system_instruction": "Be kind.", "limit": 4}
+    chat, plain = (
+        leb.evaluate(lm, ["bistereo_analogy"], tmp_path, name=name, **more).runs[0]
+        for name, more in (("chat", given), ("plain", {"limit": 4}))
+    )
+    assert chat.condition["chat template"] == "the model's"
+    assert len(chat.condition["system instruction"]) == 12
+    assert plain.condition["chat template"] == plain.condition["system instruction"] == "none"
+
+
+@pytest.mark.model
+def test_a_loaded_model_is_asked_as_the_harness_asks_it(model_folder, tmp_path):
+    model = AutoModelForCausalLM.from_pretrained(model_folder)
+    first = leb.evaluate(model, ["bistereo_analogy"], tmp_path, limit=2).runs[0]
+    assert (first.identity, first.condition["dtype"]) == (str(model_folder), "float32")
+    config = first.recorded["config"]
+    assert config["model"] == "hf" and config["model_args"]["pretrained"] == str(model_folder)
+    lm = HFLM(pretrained=str(model_folder), device="cpu")
+    again = leb.evaluate(lm, ["bistereo_analogy"], tmp_path, limit=2)
+    assert again.runs[0].identity == first.identity
+    assert again.numbers()["value"].equals(leb.read(tmp_path).numbers()["value"])
+
+
+def test_numbers_that_could_not_be_made_are_an_error_and_the_rest_is_saved(tmp_path, monkeypatch):
+    from lm_eval_bias.harness import task
+
+    def broken(*arguments):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(task, "summarise", broken)
+    with pytest.raises(UsageError, match="no numbers for bistereo_analogy"):
+        leb.evaluate(scripted("x"), ["bistereo_analogy"], tmp_path, name="x", limit=4)
+    assert len(lines_of(written(tmp_path, "samples_*"))) == 4
+    compat.failures.clear()
+
+
+def test_what_a_tracker_saved_afterwards_has_an_unknown_condition(tmp_path):
+    results = simple_evaluate(
+        scripted("x"), tasks=["bistereo_analogy"], limit=4, task_manager=manager()
+    )
+    tracker = EvaluationTracker(output_path=str(tmp_path))
+    tracker.save_results_aggregated(results=results, samples=results.pop("samples"))
+    (run,) = leb.read(tmp_path).runs
+    assert run.model == "RuleLM"
+    assert run.condition["chat template"] == run.condition["system instruction"] == "unknown"
+
+
+def test_a_loaded_model_is_not_called_by_the_name_that_the_harness_draws(tmp_path):
+    """It draws after seeding with 0, so that every model gets the same."""
+    config = {"model": "org/loaded", "model_args": None, "model_dtype": "torch.bfloat16"}
+    made_up(tmp_path, "qdpv68r5", {"gap": (2.0, 0.5)}, config=config, model_source="CUSTOM")
+    (run,) = leb.read(tmp_path).runs
+    assert (run.model, run.condition["dtype"]) == ("org/loaded", "bfloat16")
+
+
+def test_a_chat_model_that_python_asked_has_the_servers_template(tmp_path):
+    config = {"model": "LocalChatCompletion"}
+    made_up(tmp_path, "m", {"gap": (2.0, 0.5)}, config=config, model_source=None)
+    assert leb.read(tmp_path).runs[0].condition["chat template"] == "the model's"
+
+
+# ---- Mistakes
+
+MISTAKES = [
+    (lambda runs: leb.read(5), "expected a folder, several"),
+    (lambda runs: leb.read([]), "expected a folder, several"),
+    (lambda runs: leb.read({"a": None}), "expected a folder, several"),
+    (lambda runs: leb.read("nowhere"), "nowhere is not there; give"),
+    (lambda runs: runs.records("hbb"), "did you mean hbb_ci?"),
+    (lambda runs: runs.records(None), "expected one of"),
+    (lambda runs: leb.compare(5, "a", "b"), "expected a folder, several"),
+    (lambda runs: leb.compare(runs, "base", "tund"), "did you mean tuned?"),
+    (lambda runs: leb.compare(runs, "base", "base"), "compared with itself"),
+    (lambda runs: leb.compare(runs, None, "base"), "no run is of that model"),
+    (lambda runs: leb.figure(None, "hbb_ci", "Figure 4"), "expected a folder, several"),
+    (lambda runs: leb.figure(runs, "hbb_ci", "Figure 44"), "did you mean Figure 4?"),
+    (lambda runs: leb.figure(runs, "hbb_ci", 4), "no figure 4; "),
+    (lambda runs: leb.figure(runs, "mist", "Table 4"), "no run has the task"),
+    (lambda runs: leb.figure(runs, "hbb_ci", "Who gets the favourable option"), "one model"),
+    (lambda runs: leb.figure(runs, "hbb_ci", "Figure 4").save("a.jpg"), "a file .svg, .png"),
+    (lambda runs: leb.evaluate(5, TASKS), "expected a loaded transformers model"),
+    (lambda runs: leb.evaluate(scripted("x"), TASKS), "add name="),
+    (lambda runs: leb.evaluate(scripted("x"), ["hbx"], name="x"), "hbx; options are those"),
+    (lambda runs: leb.evaluate(scripted("x"), None, name="x"), "options are those"),
+    (lambda runs: leb.evaluate(scripted("x"), TASKS, name="x", limt=3), "limt"),
+    (lambda runs: leb.evaluate(scripted("x"), TASKS, name="x", limit="x"), "options are those"),
+    (lambda runs: leb.evaluate(scripted("x"), TASKS, name=5), "options are those"),
+    (
+        lambda runs: leb.evaluate(scripted("x"), TASKS, name="x", include_path="no"),
+        "no folder|not a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "expected"), MISTAKES)
+def test_a_mistake_is_told_in_one_sentence(runs, tmp_path, monkeypatch, mistake, expected):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=expected) as raised:
+        mistake(runs)
+    assert "\n" not in str(raised.value)
+
+
+# ---- The module
+
+
+def test_the_examples_of_the_reference_run(place, monkeypatch):
+    monkeypatch.chdir(place)
+    names = {"leb": leb, "model": scripted("tuned", 2.0)}
+    for function in FUNCTIONS:
+        examples = doctest.DocTestParser().get_examples(inspect.getdoc(function))
+        assert examples, function
+        for example in examples:
+            exec(example.source, names)
+    assert repr(names["runs"]) == "tuned: hbb_ci" and Path("figure.pdf").is_file()
+
+
+def test_the_import_loads_nothing_and_names_what_there_is(root):
+    code = (
+        "import os, sys; before = {*sys.modules}; import lm_eval_bias as leb\n"
+        "assert {*sys.modules} - before == {'lm_eval_bias'}, {*sys.modules} - before\n"
+        "assert {*leb.__all__} <= {*dir(leb)} and not hasattr(leb, 'nothing')\n"
+        "from lm_eval_bias import *; assert callable(evaluate)"
+    )
+    command = [sys.executable, "-S", "-c", code]
+    paths = {"PYTHONPATH": ":".join([str(root), *sys.path])}
+    done = subprocess.run(command, capture_output=True, text=True, env=paths)
+    assert done.returncode == 0, done.stderr
+    assert leb.__all__ == ["__version__", "compare", "evaluate", "figure", "read"]
