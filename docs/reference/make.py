@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import inspect
 import os
+import pydoc
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -48,13 +48,11 @@ def _commands() -> str:
 
 def _python() -> str:
     page = (HERE / "python.md").read_text(encoding="utf-8")
-    parts = [page[: page.index("## `")].rstrip()]
+    parts = [page[: page.index("## `")]]
     for function in (api.read, Runs.numbers, Runs.records, api.compare, api.figure, api.evaluate):
-        name, signature = function.__qualname__, str(inspect.signature(function))
-        signature = re.sub(r"(: |-> )'([^']+)'|self(, )?", r"\1\2", signature)
-        text = f"{name}{signature}\n\n{inspect.getdoc(function)}"
-        parts.append(f"## `{name}`\n\n```text\n{text}\n```")
-    return "\n\n".join(parts) + "\n"
+        text = pydoc.plaintext.document(function)
+        parts.append(f"## `{function.__qualname__}`\n\n```text\n{text}```\n\n")
+    return "".join(parts).rstrip() + "\n"
 
 
 def parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

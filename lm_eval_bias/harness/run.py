@@ -18,8 +18,7 @@ _KEPT = ("peft", "delta", "pretrained", "model", "revision", "enable_thinking")
 
 
 def run(model: Any, output: Any, name: str, options: dict[str, Any]) -> Path:
-    """The results file of a new run. name: of the model, "" for its own. options: of `lm_eval
-    run`. Raises UsageError."""
+    """The results file of a new run. options: of `lm_eval run`. Raises UsageError."""
     from lm_eval._cli.run import Run
     from lm_eval.api import registry
 
@@ -34,7 +33,7 @@ def run(model: Any, output: Any, name: str, options: dict[str, Any]) -> Path:
         with patch.object(registry, "get_model", get):
             Run._execute(Namespace(**{**given, "log_samples": True}))
         if compat.failures:
-            raise UsageError("; ".join(compat.failures))
+            raise UsageError(f"{'; '.join(compat.failures)}; what there is, is in {folder}")
         if name:
             writing.whole(folder / NAME, name)
         (file,) = {*folder.rglob("results_*.json")} - before
@@ -64,7 +63,7 @@ def _loaded(model: Any, name: str, options: dict[str, Any]) -> tuple[Any, str, d
             f"found {type(model).__name__}"
         )
     kept = {key: getattr(model, key, None) for key in _KEPT}
-    kept = {key: getattr(value, "name_or_path", value) for key, value in kept.items()}
+    kept["pretrained"] = getattr(kept["pretrained"], "name_or_path", kept["pretrained"])
     arguments = {key: value for key, value in kept.items() if isinstance(value, (str, bool))}
     if not any(map(arguments.get, _KEPT[:4])):
         if not name:

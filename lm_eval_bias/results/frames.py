@@ -1,4 +1,4 @@
-"""Finished runs as data frames."""
+"""Finished runs as data frames, with the runs in other conditions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -37,12 +37,11 @@ def _frame(rows: Sequence[Mapping[str, Any]], columns: str) -> pd.DataFrame:
 
 
 def numbers(runs: Runs) -> pd.DataFrame:
-    """A row for each number of each condition."""
     rows = []
     for run in _conditions(runs.runs):
         for (name, group), number in run.numbers.items():
             metric = run.metric(name) or Metric(name, "", "")
-            judged = verdict(run, metric, number, group) if is_test(metric) else (None, None)
+            judged = verdict(run, metric, number, group) if is_test(metric) else None
             rows.append(
                 {
                     **_of_run(run),
@@ -51,14 +50,14 @@ def numbers(runs: Runs) -> pd.DataFrame:
                     "metric": name,
                     "group": group,
                     "calibrated": calibrated(run, metric),
-                    **dict(zip(("verdict", "answer"), judged, strict=True)),
+                    "verdict": judged and judged.kind,
+                    "answer": judged and judged.sentence,
                 }
             )
     return _frame(rows, NUMBERS)
 
 
 def records(runs: Runs, task: str, with_texts: bool) -> pd.DataFrame:
-    """A row for each record of a task in each condition. UsageError where there are none."""
     rows = []
     for run in _conditions(runs.of_task(task)):
         known = runs.known.get(task)
@@ -74,7 +73,6 @@ def records(runs: Runs, task: str, with_texts: bool) -> pd.DataFrame:
 
 
 def differences(compared: Comparison) -> pd.DataFrame:
-    """A row for each number of both models, and for each task that cannot be compared."""
     rows = [
         {
             **row.metric._asdict(),

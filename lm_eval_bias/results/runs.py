@@ -276,14 +276,14 @@ class Runs(NamedTuple):
         return frames.records(self, task, texts)
 
     def of_task(self, task: str) -> list[Run]:
-        """UsageError if no run has it."""
+        """Raises UsageError."""
         known = sorted({run.task for run in self.runs})
         if task not in known:
             raise UsageError(f"no run has the task {task!r}; {nearest(str(task), known)}")
         return [run for run in self.runs if run.task == task]
 
     def answers(self, run: Run) -> Answers | None:
-        """What its samples hold; None for a task that is unknown here."""
+        """None for a task that is unknown here."""
         task = self.known.get(run.task)
         return answers(task, run.samples, run.options) if task and task.measure else None
 

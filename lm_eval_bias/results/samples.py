@@ -86,8 +86,7 @@ def dtype(results: Json) -> str:
 
 
 def is_tracked(results: Json) -> bool:
-    """Whether the harness's tracker knew the run, and not its results alone, as where Python saved
-    them afterwards."""
+    """Whether the harness's tracker knew the run, and not its results alone."""
     return results.get("model_source", "") is not None
 
 
@@ -171,7 +170,7 @@ def part_of(options: Options) -> tuple[int, int] | None:
 
 class Document(NamedTuple):
     """A document of a run. hash: of its content. prompt: that of what was asked. place: among all
-    documents of the task. texts: as `in_order` was asked to read them."""
+    documents of the task. texts: a row for each record."""
 
     hash: str
     prompt: str | None

@@ -135,8 +135,7 @@ def question(sample: Json) -> SampledQuestion | None:
 
 
 def texts(sample: Json, records: int) -> list[dict[str, str]]:
-    """The prompt of each record of a sample, and its answer, or the likeliest choices with their
-    log-likelihoods. Raises as a damaged sample does."""
+    """Prompt and answer of each record of a sample; of likelihoods the likeliest choices."""
     requests, responses = requests_of(sample), sample["resps"]
     if len(responses) % records:  # several answers to one request
         parts = [(requests, [[draw]]) for draw in responses[0][:records]]

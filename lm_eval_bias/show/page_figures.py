@@ -69,8 +69,8 @@ def drawn(
     name: str,
     counterpart: str,
 ) -> tuple[str, dict[str, str | bytes]]:
-    """The heading of an exhibit's figure for some models with their rows, and its files. drawing:
-    `figures.draw.files`. Raises ValueError where nothing can be drawn."""
+    """The heading of an exhibit's figure, and its files. drawing: `figures.draw.files`. Raises
+    ValueError."""
     rows = [{**row, MODEL: run.model} for run, own in models for row in own]
     heading = verdict.heading(exhibit, models) or exhibit.topic
     files = drawing(
