@@ -186,7 +186,7 @@ class _Writer:
         what = {"page": model.file, "model": model, "sections": sections, **first}
         return _page("report_model.html", **what)
 
-    def overview(self, finished: FinishedRuns, thinking: Any) -> tuple[str, dict[str, Any]]:
+    def overview(self, finished: Runs, thinking: Any) -> tuple[str, dict[str, Any]]:
         """The first page, and what the first screen of the brief shows."""
         self.ids.clear()
         runs = [run for model in self.models for run in model.runs]
