@@ -179,7 +179,6 @@ def brief(error: BaseException) -> str:
 
 def kind_of(lm: Any) -> str:
     """The name of a harness model's type, or of its class."""
-    import lm_eval.models  # noqa: F401  (fills the registry)
     from lm_eval.api.registry import model_registry
 
     own = type(lm), f"{type(lm).__module__}:{type(lm).__name__}"
