@@ -257,7 +257,7 @@ def _score(result: Result, null_value: float | None) -> Content:
 
 # ---- Samples
 
-_UNSCORED = "not given: the number is made of all documents together"
+_UNSCORED = "not defined: the number is made of all documents together"
 
 
 def with_samples(record: Record) -> tuple[Record, PurePosixPath, bytes]:
