@@ -32,24 +32,6 @@ def concepts():
     return table("hbb_concepts")
 
 
-def test_counts_of_questions_and_instances(docs, concepts):
-    """Section 3.2: 67 test instances of 50 questions for each concept pair."""
-    n = len(concepts)
-    first = [d for d in docs if d["first"] == 1]
-    assert len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 33_696
-    assert sum(not d["placebo"] for d in first) == 50 * n
-    of_type = {(d["concept"], d["type"]): d["instances"] for d in docs}
-    assert sum(of_type.values()) == 67 * n
-    sizes = Counter()
-    for entry in PAPERS.values():
-        k = len(entry["identities"])
-        sizes[entry["category"]] += k * (k - 1) // 2
-    assert sizes == {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
-    assert len(PAPERS) == 16 and len(TYPES) == 24
-    for d in docs[:100]:
-        assert d["identity"] in d["identities"] == list(TYPES[d["type"]]["identities"])
-
-
 def test_descriptors_are_table_10s_and_names_table_4s(shared):
     """The paper's table, with James, Kai and Jessica as names."""
     paper = (shared / "papers" / "hbb.txt").read_text()

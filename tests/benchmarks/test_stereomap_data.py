@@ -179,30 +179,6 @@ def test_correlations_are_those_of_table_8(paper, left, right, heading):
     assert [alike(row) for row in rows] == [alike(row) for row in printed]
 
 
-# ---- Table 9
-
-
-@pytest.mark.parametrize("dimension", ["Traditional", "Conservative", "Wealthy", "High-status"])
-def test_highest_and_lowest_groups_are_those_of_table_9(paper, dimension):
-    printed = between(
-        paper,
-        f"Dimension {as_printed('table_9', 'all', dimension)}",
-        "Dimension" if dimension != "High-status" else "Table 9",
-    )
-    assert printed[0] == "Model DAVINCI GPT-3.5 BARD"
-    found = PUBLISHED["table_9"][dimension]
-    sides = [(model, found[model][side]) for model in MODELS for side in ("highest", "lowest")]
-    rows = [
-        " ".join(
-            f"{as_printed('table_9', model, side[i][0])} {side[i][1]}({side[i][2]})"
-            for model, side in sides
-        )
-        for i in range(10)
-    ]
-    assert all(len(side) == 10 for _, side in sides)
-    assert [alike(row) for row in rows] == [alike(row) for row in printed[1:]]
-
-
 # ---- The small tables
 
 
@@ -210,35 +186,22 @@ def with_brackets(label, cells):
     return " ".join([label, *(f"{first} ({second})" for first, second in cells)])
 
 
-@pytest.mark.parametrize(
-    "name, label, rows",
-    [
-        ("table_12", "{} Mean (std)", ("Relevance", "Soundness", "Coherence")),
-        ("table_13", "{} CV Avg (Max)", ("Competence", "Warmth")),
-    ],
-)
-def test_human_evaluation_and_prompt_sensitivity(paper, name, label, rows):
-    for row in rows:
-        cells = [PUBLISHED[name][model][row].values() for model in MODELS]
-        assert alike(with_brackets(label.format(row), cells)) in map(alike, paper)
+def test_prompt_sensitivity_is_that_of_table_13(paper):
+    for row in ("Competence", "Warmth"):
+        cells = [PUBLISHED["table_13"][model][row].values() for model in MODELS]
+        assert alike(with_brackets(f"{row} CV Avg (Max)", cells)) in map(alike, paper)
 
 
 def test_styles_are_those_of_table_14(paper):
     labels = ["Prompt (paper)", "- w/o CoT", "- w/o Instructions", "- w/o CoT+Instructions"]
-    rows = []
-    for label, style in zip(labels, PUBLISHED["table_14"].values(), strict=True):
-        scores = with_brackets(label, [style["Competence"].values(), style["Warmth"].values()])
-        others = [style[name] for name in ("self_bleu", "entropy_2", "entropy_3", "refusals")]
-        rows.append(" ".join([scores, *map(str, others)]))
+    (styles,) = PUBLISHED["tables"]["Table 14"]["values"].values()
     heading = (
         "Prompt Type Competence CV Avg (max) Warmth CV Avg (max) "
         "Self-BLEU (↓) Entropy-2(↑) Entropy-3(↑)"
     )
     printed = between(paper, heading, "Table 14")
-    assert [alike(row) for row in rows] == [alike(row) for row in printed]
-    first, second, third = PUBLISHED["between_styles"].values()  # appendix L
-    text = f"and w/o CoT+instructions, giving CV avg of {first}, {second}, and {third} respectively"
-    assert text in " ".join(paper)
+    for label, style, row in zip(labels, styles.values(), printed, strict=True):
+        assert alike(row).startswith(alike(with_brackets(label, style.values())))
 
 
 def test_coverage_is_that_of_table_15(paper):
@@ -250,11 +213,3 @@ def test_coverage_is_that_of_table_15(paper):
     for step, label in labels.items():
         row = " ".join([label, *(f"{PUBLISHED['table_15'][model][step]}%" for model in MODELS)])
         assert alike(row) in map(alike, paper)
-
-
-def test_rates_of_refusal_are_those_of_figure_5(paper):
-    bard, davinci = (PUBLISHED["figure_5"][model] for model in ("bard", "davinci"))
-    first = next(line for line in paper if "Figure 5:" in line)
-    caption = " ".join(between(paper, first, "E Refuse"))
-    assert f"having {bard['group']} at approximately {bard['rate']}." in caption
-    assert f"{davinci['group']} at {davinci['rate']}." in caption

@@ -117,25 +117,6 @@ def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
         assert set(doc["scales"]) == set(doc["items"])
 
 
-@pytest.mark.parametrize(
-    ("part", "of_a_group", "by_likelihood"),
-    [
-        ("original", 21, 42),
-        ("extended", 1, 26),
-        ("structure", 4, 8),
-        ("emotion", 2, 32),
-        ("behavior", 3, 48),
-    ],
-)
-def test_ninety_eight_groups_ten_times_and_twenty_four_with_fiske(part, of_a_group, by_likelihood):
-    """Table 6 has 21 questions. By likelihood each rating is two questions: of emotion eight and
-    the eight of warmth and competence; of behaviour eight more."""
-    checks = 10 * (part in ("original", "structure"))
-    assert stereomap.build.count(part=part) == 98 * 10 * of_a_group + checks
-    assert len(stereomap.documents(part, groups="fiske", rounds=2)) == 24 * 2 * of_a_group
-    assert len(stereomap.likelihood_documents(part)) == 98 * by_likelihood
-
-
 def test_a_limit_asks_whole_rounds_of_all_groups():
     docs = stereomap.documents("extended", rounds=3)
     assert [doc["round"] for doc in docs] == [1] * 98 + [2] * 98 + [3] * 98

@@ -2,7 +2,7 @@ from math import inf, isnan, log, nan
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.hidden_bias import distribution, probability
+from lm_eval_bias.metrics.hidden_bias import distribution
 
 from lm_eval_bias.benchmarks.hbb.measure import HBB, KEYS
 
@@ -88,21 +88,6 @@ def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference(habit):
     assert row["log_odds_difference"] == pytest.approx(2 * true)
 
 
-def test_probabilities_at_a_temperature_are_those_of_drawing_at_it():
-    """At T the letters' logits are divided by T: 0.8 against 0.2, with a third thing of any weight
-    beside them, is 4^(1/0.8) to 1."""
-    assert probability(log(4), 0.8) == pytest.approx(4**1.25 / (1 + 4**1.25))
-    logits = np.log([0.8 * 0.3, 0.2 * 0.3, 0.7]) / 0.8
-    a, b, _ = np.exp(logits) / np.exp(logits).sum()
-    assert probability(log(4), 0.8) == pytest.approx(a / (a + b))
-    assert (
-        probability(inf, 0.8),
-        probability(-inf, 0.8),
-        probability(0, 0.8),
-        probability(1e6, 0.01),
-    ) == (1, 0, 0.5, 1)
-
-
 @pytest.mark.parametrize(
     "young, old, difference, shift",
     [(1.0, 0.0, 100, inf), (1.0, 1.0, 0, 0), (0.0, 0.0, 0, 0), (1.0, 0.5, 50, inf)],
@@ -120,35 +105,6 @@ def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
     result = summed(ask("c", "Age 1", "Young", 1.0, 1.0) + ask("c", "Age 1", "Old", 0.3))
     assert result.values["instances"].value == result.values["unanswered"].value == 0
     assert result.values["left_out"][0] == result.values["left_out"].n == 1
-
-
-def test_a_toy_table_2():
-    """Two concepts, P(A) in hundredths. Age: |60 - 40| = 20 and |50 - 45| = 5. Race, concept 1: A
-    90, B 50, W 45 -> 40, 45, 5; concept 2: 50, 50, 80 -> 0, 30, 30."""
-    p = {
-        "Age 1": {"Young": (0.60, 0.50), "Old": (0.40, 0.45)},
-        "Race 1": {"Asian": (0.90, 0.50), "Black": (0.50, 0.50), "White": (0.45, 0.80)},
-    }
-    questions = [
-        q
-        for type_, of in p.items()
-        for identity, both in of.items()
-        for concept, v in zip(("c1", "c2"), both, strict=True)
-        for q in ask(concept, type_, identity, v)
-    ]
-    result = summed(questions)
-    of_type, (whole, *_) = lines(result, "types"), result.tables["categories"]
-    age, race = of_type["Age 1",], of_type["Race 1",]
-    # 20 is at the threshold
-    assert (age["instances"], age["biased_count"], age["biased_share"]) == (2, 1, 50)
-    assert (age["bias_score"], age["mean_difference"]) == pytest.approx((20, 12.5))
-    assert (race["instances"], race["biased_count"]) == (6, 4)
-    assert race["bias_score"] == pytest.approx((40 + 45 + 30 + 30) / 4)
-    assert race["mean_difference"] == pytest.approx((40 + 45 + 5 + 0 + 30 + 30) / 6)
-    assert lines(result, "categories")["Race",]["biased_count"] == 4
-    assert (whole["instances"], whole["biased_count"]) == (8, 5)
-    pair = lines(result, "identity_pairs")["Asian", "White"]
-    assert pair["difference"] == pytest.approx((45 - 30) / 2)
 
 
 WORDS = {2: 0, 4: 30, 8: 5, 12: 40, 18: 10}

@@ -5,33 +5,6 @@ import pytest
 from lm_eval_bias.metrics.rank_correlation import correlations, rank_correlation, significance
 from scipy import stats
 
-# StereoMap, Table 8, Cuddy et al.: rows competence, warmth, admiration, contempt, envy, pity;
-# columns active facilitation, active harm, passive facilitation, passive harm.
-CUDDY = """
-    .08 -.20 -.77*** -.68***    .73*** -.55*** .45* -.24        .59** -.35 .95*** -.69**
-    -.63** .93*** -.46* .48*    -.06 .22 .57** -.39             .51* -.10 -.48* .65**"""
-
-
-def follows(cell: str, n: int) -> bool:
-    """Whether a rho that is printed so may have these stars with n groups: it was rounded to two
-    decimals."""
-    rho, stars = abs(float(cell.rstrip("*"))), cell.count("*")
-    low, high = (len(significance(r, n)[1]) for r in (max(rho - 0.005, 0), rho + 0.005))
-    return low <= stars <= high
-
-
-def exceptions(n: int) -> list[str]:
-    """The cells whose stars do not follow from rho and n groups."""
-    return [cell for cell in CUDDY.split() if not follows(cell, n)]
-
-
-def test_stars_of_people_follow_from_twenty_groups():
-    """Cuddy, Fiske and Glick (2007) had 20 groups. Of 20, 21 or 22 groups all but two cells of 24
-    have the stars they should: -.55 has p = .012, one star, and -.69 has p = .0008, three. No other
-    number has fewer exceptions."""
-    assert exceptions(20) == exceptions(22) == ["-.55***", "-.69**"]
-    assert min(len(exceptions(n)) for n in (*range(4, 20), *range(23, 200))) > 2
-
 
 def test_rho_and_p_are_scipys_with_ties():
     rng = np.random.default_rng(1)

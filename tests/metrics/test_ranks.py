@@ -65,12 +65,6 @@ def test_ranks_by_hand():
     assert found.ranks.tolist() == [[1, 2], [3, 3], [1, 2]] and found.ties == [(0, 2), (1,)]
 
 
-def test_one_may_be_tied_with_two_that_differ():
-    """0, 2.5, 5 with standard errors of 1: 1.77, 1.77 (p .077) and 3.54 (p .0004)."""
-    found = symmetric([0, 2.5, 5], [1, 1, 1])
-    assert found.ties == [(0, 1), (1, 2)] and found.ranks.tolist() == [[1, 2], [1, 3], [2, 3]]
-
-
 def test_the_sides_that_face_each_other_count():
     """5 reaches 1 down and 9 up, 10 reaches 2 down and 1 up: 5 / sqrt(9² + 2²) intervals are 1.06
     standard errors. The other way 5 / sqrt(1 + 1)."""
@@ -122,15 +116,6 @@ def test_ties_cover_all_and_hold_none_that_differ(rows, distances):
     low, high = found.ranks.T
     assert (low >= 1).all() and (high <= k).all() and (low <= high).all()
     assert not any(set(a) < set(b) for a in found.ties for b in found.ties)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("distance", [0, 0.5, 2])
-def test_equal_distances_of_either_sign_are_told_apart_in_at_most_one_table_of_twenty(distance):
-    """Two models at -distance and distance, standard errors of 1."""
-    draws = np.array([-distance, distance]) + np.random.default_rng(18).normal(size=(2000, 2))
-    wrong = sum(symmetric(values, np.ones(2), distances=True).lower.any() for values in draws)
-    assert wrong / 2000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 2000)
 
 
 def test_few_clusters_need_students_quantiles():

@@ -7,55 +7,6 @@ from scipy import stats
 
 from lm_eval_bias.benchmarks.mist.measure import WABT
 
-# MIST, Table 4: model, dimension, n, mean, standard deviation, t, p.
-TABLE_4 = """\
-Claude-3.7-sonnet competence 1470 -0.006 0.933 -0.263 0.792
-Claude-3.7-sonnet sociability 1482 0.415 0.830 19.273 <.001
-Claude-3.7-sonnet morality 1465 -0.012 0.966 -0.493 0.622
-DeepSeek-R1 competence 178 -0.246 0.891 -3.672 <.001
-DeepSeek-R1 sociability 183 0.320 0.787 5.492 <.001
-DeepSeek-R1 morality 129 0.085 0.915 1.056 0.293
-DeepSeek-V3 competence 42 0.054 0.985 0.354 0.725
-DeepSeek-V3 sociability 17 0.180 0.945 0.763 0.456
-DeepSeek-V3 morality 23 0.130 0.991 0.617 0.544
-Gemini-2.5-pro competence 1351 -0.057 0.923 -2.252 0.025
-Gemini-2.5-pro sociability 1398 0.367 0.792 17.329 <.001
-Gemini-2.5-pro morality 1352 -0.012 0.931 -0.489 0.625
-GPT-4o competence 382 -0.067 0.923 -1.423 0.156
-GPT-4o sociability 400 0.275 0.885 6.203 <.001
-GPT-4o morality 419 0.176 0.956 3.770 <.001
-GPT-4-turbo competence 1256 -0.063 0.953 -2.345 0.019
-GPT-4-turbo sociability 1205 0.341 0.835 14.150 <.001
-GPT-4-turbo morality 1160 0.072 0.976 2.512 0.012
-LLaMa-2-70B-Chat competence 99 -0.039 0.698 -0.558 0.578
-LLaMa-2-70B-Chat sociability 113 0.256 0.657 4.124 <.001
-LLaMa-2-70B-Chat morality 78 0.128 0.798 1.408 0.163
-LLaMa-3-70B-Instruct competence 1156 0.098 0.901 3.681 <.001
-LLaMa-3-70B-Instruct sociability 1130 0.246 0.854 9.682 <.001
-LLaMa-3-70B-Instruct morality 1095 0.065 0.920 2.337 0.020
-"""
-HALF = 0.0005
-
-
-@pytest.mark.parametrize("row", TABLE_4.splitlines())
-def test_t_and_p_of_table_4_follow_from_n_mean_and_std(row):
-    """The table rounds mean and std to three places; some mean and std within the rounding must
-    give the printed t.
-
-    With a standard deviation of ddof 1 five rows would not: DeepSeek-R1 competence, DeepSeek-V3
-    sociability and morality, LLaMa-2-70B-Chat sociability and morality. The table's is of ddof 0.
-    """
-    *numbers, p = row.split()[2:]
-    n, mean, std, t = map(float, numbers)
-    reachable = [
-        t_test(n, m, s)[0] for m in (mean - HALF, mean + HALF) for s in (std - HALF, std + HALF)
-    ]
-    assert min(reachable) - HALF <= t <= max(reachable) + HALF
-    printed = 2 * stats.t.sf(abs(t), n - 1)
-    assert printed < 0.001 if p == "<.001" else abs(printed - float(p)) < 0.001
-    # and p is the p of that t
-    assert t_test(n, t * std / sqrt(n - 1), std)[1] == pytest.approx(printed)
-
 
 @pytest.mark.parametrize(
     "counts, score",
