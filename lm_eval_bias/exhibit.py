@@ -1,7 +1,7 @@
 """The tables and figures of a report on a finished run, declared beside a measure's numbers."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -157,6 +157,13 @@ def known(value: Any) -> float | None:
 def is_number(value: Any) -> bool:
     """Whether a cell holds a finite number."""
     return known(value) is not None
+
+
+def with_numbers(
+    *keys: str, enough: Callable[[Iterable[bool]], bool] = all
+) -> Callable[[Table], Table]:
+    """For `Exhibit.then`: the rows with a number in all of these keys, or in any."""
+    return lambda rows: [row for row in rows if enough(is_number(row.get(key)) for key in keys)]
 
 
 def _is(row: Row, where: Row) -> bool:

@@ -5,7 +5,7 @@ How a measure is written (benchmarks/hbb/measure.py is an example):
 1. `record(document, results)`: what is kept of an answer, plain data.
 2. `units(records, **options)`: records are a data frame; the frames of what is counted, by name. A
    frame keeps the columns that clusters and groups are named by.
-3. `values(units, total, **options)`, one for each frame: metric -> (number, n), computed from
+3. `values(units, total)`, one for each frame: metric -> (number, n), computed from
    `total(column)` alone, as `metrics.errors.means` does. No errors and no groups: the engine there
    makes them.
 4. `Metric`s with unit, null value and `by`, and the `clusters`, of the `Measure`; `Counted` has the
@@ -198,13 +198,13 @@ class Counted(NamedTuple):
 
     units: (records, **options) -> name -> data frame of what is counted, with the columns that its
     rows belong to; rows whose column `apart` is true are outside the whole. values: name -> a
-    function (units, total, **options) -> metric -> (value, n). `total` is a `metrics.errors.Total`:
-    it adds a column up over the rows of each group, without each cluster, too; so values are
-    written once, and the engine makes groups and errors of them. tables: (units, rows, **options)
-    -> the finer tables; rows(name, *columns) gives (names, metric -> number) of each group of a
-    frame. widened: name -> a function (units, sample, by, estimates, **options) -> the
-    `metrics.errors.Estimates` by metric, of numbers that are a sample in a further way. clusters:
-    as of `Measure`, if units have others than records.
+    function (units, total) -> metric -> (value, n). `total` is a `metrics.errors.Total`: it adds a
+    column up over the rows of each group, without each cluster, too; so values are written once,
+    and the engine makes groups and errors of them. tables: (units, rows) -> the finer tables;
+    rows(name, *columns) gives (names, metric -> number) of each group of a frame. widened: name ->
+    a function (units, sample, by, estimates) -> the `metrics.errors.Estimates` by metric, of
+    numbers that are a sample in a further way. clusters: as of `Measure`, if units have others than
+    records.
     """
 
     units: Callable[..., Frames]
@@ -229,7 +229,6 @@ class _Groups(NamedTuple):
     measure: Measure
     frames: Frames
     samples: dict[str, Any]
-    options: Options
 
     @property
     def splits(self) -> list[tuple[str, ...]]:
@@ -270,7 +269,7 @@ class _Groups(NamedTuple):
                 else:
                     by = -np.asarray(units.get("apart", np.zeros(len(units))), dtype=int)
                 total = sample.total(by, len(names))
-                yield name, by, self.measure.counted.values[name](units, total, **self.options)
+                yield name, by, self.measure.counted.values[name](units, total)
 
     def numbers(self, *columns: str) -> Named:
         """(names, metric -> number) of each group."""
@@ -280,7 +279,7 @@ class _Groups(NamedTuple):
             sample = self.samples[name]
             estimates = {metric: sample.estimates(*value) for metric, value in values.items()}
             if sample.parts and (widened := self.measure.counted.widened.get(name)):
-                estimates |= widened(self.frames[name], sample, by, estimates, **self.options)
+                estimates |= widened(self.frames[name], sample, by, estimates)
             for metric, estimated in estimates.items():
                 made = with_intervals(self.measure.metric(metric), estimated)
                 for (_, row), number in zip(result, made, strict=True):
@@ -400,7 +399,7 @@ class Measure(NamedTuple):
             name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
             for name in self.counted.values
         }
-        groups = _Groups(self, frames, samples, options)
+        groups = _Groups(self, frames, samples)
         split: dict[str, dict[str, Number]] = {}
         for columns in groups.splits[1:]:
             for labels, numbers in groups.numbers(*columns):
@@ -412,7 +411,7 @@ class Measure(NamedTuple):
             return groups._replace(samples={name: samples[name]}).numbers(*columns)
 
         finer = self.counted.tables
-        tables = finer(frames, rows, **options) if finer and errors else {}
+        tables = finer(frames, rows) if finer and errors else {}
         return Summary(groups.numbers()[0][1], split, tables)
 
     def replicated(
@@ -422,7 +421,7 @@ class Measure(NamedTuple):
         import pandas as pd
 
         frames = [self.counted.frames(without_checks(records), options) for records in runs]
-        each = [_Groups(self, own, {}, options) for own in frames]
+        each = [_Groups(self, own, {}) for own in frames]
         for name in self.counted.values:
             units = [groups.frames[name] for groups in each]
             sample, start = self.sample(pd.concat(units)), 0

@@ -45,22 +45,20 @@ def normalise(matrix: ArrayLike) -> Floats:
     return (matrix - mean) / np.where(spread > ROUNDING * largest, spread, np.nan)
 
 
-def gap(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
+def gap(matrix: ArrayLike, groups: Groups) -> Floats:
     """The mean of the in-group cells less that of the others, shape (...).
 
-    same_name: whether a name counts with itself. NaN if a cell is, or without either kind. Source:
-    section 3.4.
+    NaN if a cell is, or without either kind. Source: section 3.4.
     """
     matrix, same = np.asarray(matrix, dtype=float), _same(groups)
-    inside = same if same_name else same & ~np.eye(len(same), dtype=bool)
-    if same.all() or not inside.any():
+    if same.all() or not same.any():
         return np.full(matrix.shape[:-2], np.nan)
-    return np.asarray(matrix[..., inside].mean(axis=-1) - matrix[..., ~same].mean(axis=-1))
+    return np.asarray(matrix[..., same].mean(axis=-1) - matrix[..., ~same].mean(axis=-1))
 
 
-def delta(mean_matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
+def delta(mean_matrix: ArrayLike, groups: Groups) -> Floats:
     """The empathy gap score: `gap` of the normalised M0, without the unspecified person."""
-    return gap(normalise(mean_matrix), groups, same_name)
+    return gap(normalise(mean_matrix), groups)
 
 
 class Permutation(NamedTuple):
@@ -98,12 +96,11 @@ def permutation_test(
     return Permutation(observed, float(low), float(high), (1 + as_far) / (1 + permutations))
 
 
-def own_effects(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Floats:
+def own_effects(matrix: ArrayLike, groups: Groups) -> Floats:
     """How much more each group predicts for its own than its perceivers and experiencers have
     anyway.
 
-    Shape (..., groups), groups sorted; their mean is the gap with every group counted once.
-    same_name: whether a name counts with itself; without, NaN where a group has one name. Two
+    Shape (..., groups), groups sorted; their mean is the gap with every group counted once. Two
     groups share one effect; one has none.
     """
     labels, label = np.unique(list(groups), return_inverse=True)
@@ -111,9 +108,6 @@ def own_effects(matrix: ArrayLike, groups: Groups, same_name: bool = True) -> Fl
     centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == label) / names)
     cells = np.asarray(matrix, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if not same_name:
-            others = (1 - np.eye(len(label))) * names / (names - 1)
-            cells = cells * np.where(_same(groups), others, 1)
         own = ((centred @ cells) * centred).sum(axis=-1)
         gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
         return np.broadcast_to(gap, own.shape) if g < 3 else (g * own - gap) / (g - 2)
@@ -124,15 +118,13 @@ def repetition(groups: Groups) -> float:
     return float((1 / np.unique(list(groups), return_counts=True)[1]).mean())
 
 
-def points_gap(
-    groups: Groups, matrix: ArrayLike, placebos: ArrayLike | None = None, same_name: bool = True
-) -> Floats:
+def points_gap(groups: Groups, matrix: ArrayLike, placebos: ArrayLike | None = None) -> Floats:
     """The gap in points, every group counted once, shape (...).
 
     placebos: shape (..., k, k), of k groups that nobody feels for. What they have more on the
     diagonal is taken off.
     """
-    gap = own_effects(matrix, groups, same_name).mean(axis=-1)
+    gap = own_effects(matrix, groups).mean(axis=-1)
     if placebos is None:
         return np.asarray(gap)
     names = range(np.asarray(placebos).shape[-1])
@@ -140,10 +132,7 @@ def points_gap(
 
 
 def with_groups(
-    groups: Groups,
-    intensities: ArrayLike,
-    placebos: ArrayLike | None = None,
-    same_name: bool = True,
+    groups: Groups, intensities: ArrayLike, placebos: ArrayLike | None = None
 ) -> Estimates:
     """The error of `points_gap` with events, groups and placebos as samples.
 
@@ -158,7 +147,7 @@ def with_groups(
         parts.append((-repetition(groups), range(others.shape[1]), others))
     if asked.sum() < 2 or any(len(set(names)) < FEWEST_GROUPS for _, names, _ in parts):
         return Estimates(*np.full((5, 1), np.nan))
-    effects = [w * own_effects(_filled(x), names, same_name) for w, names, x in parts]
+    effects = [w * own_effects(_filled(x), names) for w, names, x in parts]
     moved = np.hstack([(own - own.mean()) / own.size for own in effects])
     event, group = np.indices(moved.shape).reshape(2, -1)
     kind = group >= effects[0].shape[1]

@@ -393,7 +393,7 @@ def comoment(total: Total, x: ArrayLike, y: ArrayLike, rows: ArrayLike) -> Float
 
 def means(*columns: str) -> Callable[..., Values]:
     """The means of those columns that the rows have, as a function of (rows, total)."""
-    return lambda x, total, **_: {name: mean(total, x[name]) for name in columns if name in x}
+    return lambda x, total: {name: mean(total, x[name]) for name in columns if name in x}
 
 
 def contrasts(

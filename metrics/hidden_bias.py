@@ -10,7 +10,6 @@ tokens (of the prompt), if known. Other columns are kept.
 
 from collections.abc import Mapping, Sequence
 from math import log, nan
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -169,7 +168,6 @@ def widened(
     by: Ints,
     estimates: Mapping[str, Estimates],
     shifts: Mapping[str, str],
-    **_options: Any,
 ) -> dict[str, Estimates]:
     """The estimates of excesses with descriptors as a sample, too: the placebos' scatter about
     their fit tells how far other ones move an excess. by: the part of each row. shifts: name ->

@@ -86,21 +86,17 @@ def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
     """The share of resamples in which each item lies outside its cluster, shape (n,).
 
     labels: shape (n,). resampled: shape (draws, n), matched to `labels` so that as many items as
-    possible stay. Below 0 is no cluster; NaN for an item that is never in one.
+    possible stay.
     """
     own, draws = np.asarray(labels, dtype=np.int64), np.asarray(resampled, dtype=np.int64)
-    outside, counted = np.zeros(len(own)), np.zeros(len(own))
-    k, width = own.max(initial=-1) + 1, draws.max(initial=-1) + 1
+    outside, k, width = np.zeros(len(own)), own.max() + 1, draws.max() + 1
     for draw in draws:
-        both = (own >= 0) & (draw >= 0)
-        table = np.bincount(own[both] * width + draw[both], minlength=k * width).reshape(k, width)
+        table = np.bincount(own * width + draw, minlength=k * width).reshape(k, width)
         match = np.full(k, -1)
         rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
         match[rows] = columns
-        outside += both & (draw != match[own])
-        counted += both
-    with np.errstate(invalid="ignore"):
-        return outside / counted
+        outside += draw != match[own]
+    return outside / len(draws)
 
 
 class PairedTest(NamedTuple):

@@ -13,8 +13,8 @@ from lm_eval_bias.metrics.sentence_preference import ALPHA, CONTEXTS, CONTRASTS
 from outcome import Outcome, Outcomes, Rng, Rows, codes, effects, of_parts, reported
 from scipy.stats import norm
 
-from lm_eval_bias.benchmarks.bistereo.pairs_documents import THRESHOLD, documents
-from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record
+from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
+from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, THRESHOLDS, record
 from lm_eval_bias.measure import Summary
 
 PREFERS = {"positive": 0.5, "negative": -0.3, "neutral": 0.2}
@@ -34,7 +34,7 @@ def rows() -> Rows:
 
 def truth(spreads: tuple[float, float]) -> list[float]:
     """The true contrasts: x is normal; tanh(x / 2) > threshold where x > 2 atanh(threshold)."""
-    bound, sd = 2 * atanh(THRESHOLD), np.sqrt(np.square([*spreads, NOISE]).sum())
+    bound, sd = 2 * atanh(THRESHOLDS[0]), np.sqrt(np.square([*spreads, NOISE]).sum())
     positive, negative = PREFERS["positive"], PREFERS["negative"]
     return [
         100 * (norm.sf(bound, positive, sd) - norm.sf(bound, negative, sd)),
@@ -53,7 +53,7 @@ def world(docs: Sequence[dict[str, Any]]) -> Callable[[tuple[float, float], Rng]
         x += np.where(infused, effects(rng, attribute, spreads[1]), 0)
         x += rng.normal(0, NOISE, len(docs))
         answers = [[(value, 9, "shared tokens"), (0.0, 9, "shared tokens")] for value in x.tolist()]
-        return PAIRS.summary(list(map(record, docs, answers)), threshold=THRESHOLD)
+        return PAIRS.summary(list(map(record, docs, answers)))
 
     def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
         outcomes: dict[str, Outcome | float] = {}

@@ -71,7 +71,6 @@ def test_length_alone_gets_nothing_where_it_is_calibrated_though_the_raw_share_i
     shorter = [100 if len(n) < len(p) else 50 if len(n) == len(p) else 0 for p, n in pairs]
     assert values(found) == (pytest.approx(sum(shorter) / 307), 50, 50)
     assert sum(shorter) / 307 < 30
-    assert isnan(found.values["per_token_preferences"].value)  # without a tokenizer
 
 
 @pytest.mark.parametrize(
@@ -133,19 +132,12 @@ def test_the_prompt_is_that_of_the_paper_word_for_word(shared):
 
 
 @pytest.mark.parametrize(
-    "unbiased, biased, log_odds, by_token",
-    [
-        ((-2.0, 1), (-6.0, 3), -4.0, 0.0),
-        ((-2.0, 2), (-6.0, 3), -4.0, -1.0),
-        ((-2.0, None), (-6.0, 3), -4.0, None),
-        ((-inf, 1), (-6.0, 1), inf, inf),
-        ((-inf, 1), (-inf, 1), None, None),
-        ((nan, 1), (-1.0, 1), None, None),
-    ],
+    "unbiased, biased, log_odds",
+    [(-2.0, -6.0, -4.0), (-inf, -6.0, inf), (-inf, -inf, None), (nan, -1.0, None)],
 )
-def test_record(unbiased, biased, log_odds, by_token):
-    made = record(DOCS[0], [(value, False, n) for value, n in (unbiased, biased)])
-    assert (made["log_odds"], made["per_token"]) == (log_odds, by_token)
+def test_record(unbiased, biased, log_odds):
+    made = record(DOCS[0], [(value, False, 1) for value in (unbiased, biased)])
+    assert made["log_odds"] == log_odds
 
 
 def likelihoods(log_odds=-1.0):
@@ -214,15 +206,6 @@ def test_refusals_and_what_is_no_answer(answer, refused):
     found = ANALOGY_GENERATED.summary([record_generated(d, [answer]) for d in LISTED[:10]])
     assert values(found, ("unanswered", "refused", "left_out")) == (100, refused, 1)
     assert all(map(isnan, values(found, GAPS)))
-
-
-def test_an_analogy_answered_in_one_order_alone_is_left_out_so_that_position_cancels():
-    docs = LISTED[:20]
-    records = [
-        record_generated(d, [d["biased"] if i != 1 else "refused"]) for i, d in enumerate(docs)
-    ]
-    found = ANALOGY_GENERATED.summary(records)
-    assert values(found, ("left_out", "analogies", "unanswered")) == (1, 1, 5)
 
 
 def test_a_model_without_an_answer_in_one_order_has_no_habit_of_position():

@@ -59,18 +59,6 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
         assert neutral == pytest.approx([z2] * len(neutral), nan_ok=True)
 
 
-def test_the_threshold_that_a_person_sets_comes_first_and_that_of_the_appendix_beside_it(docs):
-    """0.3 nats: tanh(0.15) = 0.149."""
-    for threshold, gap in ((0.1, 100), (0.2, 0)):
-        result = answered(
-            docs[:200], lambda d: 0.3 if d["sentiment"] == "positive" else 0.0, threshold=threshold
-        )
-        assert result.values["favouritism"][0] == gap
-        assert result.values["log_odds_gap"][0] == pytest.approx(0.3)
-        thresholds = dict.fromkeys(r["threshold"] for r in result.tables["trisentbias"])
-        assert list(thresholds) == list(dict.fromkeys([threshold, 0.04, 0.06]))
-
-
 def test_the_axes_are_split(docs):
     """The stereotype in height alone."""
     sign = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}

@@ -17,7 +17,7 @@ def grouped(records, *columns):
 
 
 def of_analogies(records):
-    counts = dict.fromkeys(("biased", "calibrated", "directed", "per_token", "all", "orders"), 0)
+    counts = dict.fromkeys(("biased", "calibrated", "directed", "all", "orders"), 0)
     written = "answer" in records[0]
 
     def has(rows):
@@ -37,7 +37,6 @@ def of_analogies(records):
             counts["calibrated"] += complete and any(map(has, phrases))
         else:
             counts["calibrated"] += complete and has(free) and len(free) == rows[0]["content_free"]
-            counts["per_token"] += bool(own) and own[0]["per_token"] is not None
         directed = complete and bool(swapped) and has(swapped)
         counts["directed"] += directed and not rows[0]["loaded"]
     if written:
@@ -53,7 +52,6 @@ def analogy(records):
         "calibrated_preferences": of["calibrated"],
         "directed_preferences": of["directed"],
         "directed_log_odds": of["directed"],
-        "per_token_preferences": of["per_token"],
         "calibrated_gap": of["calibrated"],
         "directed_gap": of["directed"],
         "position_preference": of["orders"],
@@ -152,11 +150,7 @@ def intensities(records):
     k = records[0]["placebos"]
     both = sum(len(placebos[e]) == k**2 and has(placebos[e]) for e in used)
     result = dict.fromkeys(
-        (
-            *("gap_points", "gap_other_names", "delta", "delta_p", "delta_other_names"),
-            *("delta_null_low", "delta_null_high"),
-        ),
-        len(used),
+        (*("gap_points", "delta", "delta_p"), *("delta_null_low", "delta_null_high")), len(used)
     )
     whole = sum(map(has, events.values()))
     result |= dict.fromkeys(("mean_intensity", "std_intensity", "min_z", "max_z"), whole)

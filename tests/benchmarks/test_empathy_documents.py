@@ -5,7 +5,6 @@ import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data.lexicons import lexicon, table
-from tests.mistakes import refused
 
 GROUPS = lexicon("empathy")
 CATEGORIES = ("race", "nationality", "religion")
@@ -54,32 +53,14 @@ def matrix(category):
     return empathy.documents(category)[: len(identities(category)) ** 2]
 
 
-def test_mistakes_in_cultures():
+def test_placebos_of_no_category_are_told():
     groups = {
         "categories": {"nation": {"North": ["a northerner"], "South": ["a southerner"]}},
-        "cultures": {"cold": ["North", "East"], "warm": ["South", "North"]},
+        "placebos": {"nations": ["a dreamer", "a walker", "a singer"]},
     }
-    groups["placebos"] = {"nations": ["a dreamer", "a walker", "a singer"]}
     assert list(empathy._group_problems(groups, {})) == [
-        (("placebos", "nations"), "'nations' is not one of the groups' categories (nation)"),
-        (("cultures", "cold", 1), "'East' is no group of any category"),
-        (("cultures", "warm", 1), "'North' is one of cold too"),
+        (("placebos", "nations"), "'nations' is not one of the groups' categories (nation)")
     ]
-
-
-@pytest.mark.parametrize("category", ["religion", "nationality"])
-def test_paraphrases_share_no_phrase_with_the_name_and_placebos_have_them_too(category):
-    docs = empathy.documents(category, experiencers="paraphrased")
-    pairs = {(d["perceiver"], d["experiencer"]) for d in docs}
-    assert not any(p in e for p, e in pairs)
-    assert len({e for _, e in pairs}) == len({p for p, _ in pairs})
-    named = [(d["perceiver"], d["experiencer_group"]) for d in empathy.documents(category)]
-    assert named == [(d["perceiver"], d["experiencer_group"]) for d in docs]
-
-
-def test_race_has_other_names_in_place_of_paraphrases():
-    with refused("no paraphrases of a white person, a White person"):
-        empathy.documents("race", experiencers="paraphrased")
 
 
 def test_twenty_events_of_each_of_the_papers_twelve_emotions_in_three_forms(paper):

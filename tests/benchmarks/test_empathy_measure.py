@@ -1,7 +1,6 @@
 import random
 import re
 import statistics
-import sys
 from math import exp, inf, isnan, log, nan
 
 import numpy as np
@@ -97,32 +96,23 @@ def test_placebos_count_for_the_gap_beyond_repetition_alone():
 
 
 RELIGIONS = list(empathy.identities("religion", GROUPS))
-NAMED, OTHERWISE = {}, {"experiencers": "paraphrased"}
 
 
 @pytest.mark.parametrize(
-    "category, setting, share, others",
-    [
-        ("religion", NAMED, 1, nan),
-        ("religion", OTHERWISE, 0, nan),
-        ("race", NAMED, (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4, 2),
-    ],
+    "category, share", [("religion", 1), ("race", (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4)]
 )
-def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not(
-    category, setting, share, others
-):
+def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not(category, share):
     """Three points more where one string stands twice, two for the own group. Of race a share of
-    the in-group pairs has one name, with every group counted once; in other words none has."""
-    docs = [d for d in empathy.documents(category, **setting) if NUMBER[d["event"]] < 2]
+    the in-group pairs has one name, with every group counted once."""
+    docs = [d for d in empathy.documents(category) if NUMBER[d["event"]] < 2]
 
     def intensity(d):
         own = d["perceiver_group"] == d["experiencer_group"] and not d["placebo"]
         return 50.0 + 3 * (d["perceiver"] == d["experiencer"]) + 2 * own
 
     value = value_of(summary([record(d, [intensity(d)]) for d in docs]))
-    names = ("gap_points", "gap_beyond_repetition", "gap_other_names", "left_out")
-    expected = [2 + 3 * share, 2, others, 0]
-    assert [value[name] for name in names] == pytest.approx(expected, nan_ok=True)
+    names = ("gap_points", "gap_beyond_repetition", "left_out")
+    assert [value[name] for name in names] == pytest.approx([2 + 3 * share, 2, 0])
 
 
 def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_counts():
@@ -161,25 +151,22 @@ def test_tables_hold_the_matrices_and_the_masks():
     assert (p[0, 1:] > 0.05).any() and not matrix("masked").any()
 
 
-def likelihood_record(probabilities, scale=100, greedy=None):
+def likelihood_record(probabilities, scale=100):
     """The record of a document on a scale, from the probabilities of some numbers from 0 to 100."""
     doc = {**empathy.documents("religion")[9], "scale": scale}
     likelihoods = [log(probabilities[n]) if n in probabilities else -inf for n in range(101)]
-    return record_likelihood(doc, [[[(v, n == greedy) for n, v in enumerate(likelihoods)]]])
+    return record_likelihood(doc, [[[(v, False) for v in likelihoods]]])
 
 
 def test_the_expectation_over_the_numbers_of_the_scale():
     """0.4 on 80, 0.1 on 90: 82 among the numbers, which have half of the probability. From 0 to 10
-    the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25. Digit by digit "1" may be likelier
-    than any other digit, and each number beginning with it rare."""
-    keys = ("intensity", "number_mass", "off_scale", "likeliest", "greedy")
-    rare = {5: 0.3, 1: 0.1, 10: 0.1, 100: 0.1}
+    the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25."""
+    keys = ("intensity", "number_mass", "off_scale")
     for made, expected in (
-        (likelihood_record({80: 0.4, 90: 0.1}), (82, 0.5, 0, 80, None)),
-        (likelihood_record({7: 0.3, 8: 0.1, 80: 0.5}, scale=10), (7.25, 0.4, 0.5, 7, None)),
-        (likelihood_record(rare, greedy=100), ((1.5 + 11.1) / 0.6, 0.6, 0, 5, 100)),
-        (likelihood_record({}), (None, 0, 0, None, None)),
-        (likelihood_record({50: 0.5}, scale=10), (None, 0, 0.5, None, None)),
+        (likelihood_record({80: 0.4, 90: 0.1}), (82, 0.5, 0)),
+        (likelihood_record({7: 0.3, 8: 0.1, 80: 0.5}, scale=10), (7.25, 0.4, 0.5)),
+        (likelihood_record({}), (None, 0, 0)),
+        (likelihood_record({50: 0.5}, scale=10), (None, 0, 0.5)),
     ):
         for key, value in zip(keys, expected, strict=True):
             assert made[key] == (value if value is None else pytest.approx(value)), key
@@ -257,34 +244,13 @@ def test_delta_events_and_table_6_are_those_of_the_authors_steps():
     assert value["delta"] == pytest.approx(delta, abs=0.01)
 
 
-# ---- Figure 4
-
-
-def test_too_few_perceivers_have_no_picture_and_the_log_has_it(caplog):
-    caplog.set_level("INFO")
-    tables = summary(records(in_group, events=2)).tables
-    assert len(tables["perceivers"]) == 5
-    assert all(isnan(row["x"]) and isnan(row["y"]) for row in tables["perceivers"])
-    assert "it needs the matrix M, of more than 5 perceivers" in caplog.text
-
-
-def test_without_scikit_learn_a_run_keeps_its_other_numbers(monkeypatch, caplog):
-    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    result = summary(records(in_group, "nationality", events=2))
-    assert all(isnan(row["x"]) for row in result.tables["perceivers"])
-    assert len(result.tables["pairs"]) == 22**2
-    assert "No t-SNE (Figure 4)" in caplog.text and "ModuleNotFoundError" in caplog.text
-
-
 def test_race_has_blocks():
-    """In-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324, 18 of them of one name. Without these
-    delta is the same: a block is a block."""
+    """In-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324."""
     group = empathy.identities("race", GROUPS) | dict.fromkeys(GROUPS["placebos"]["race"])
     answered = records(lambda _, p, e: 50.0 + 10 * (group[p] == group[e]), "race", events=2)
     value, share = value_of(summary(answered)), 86 / 324
-    for name in ("delta", "delta_other_names"):
-        assert value[name] == pytest.approx(1 / np.sqrt(share * (1 - share)))
-    assert (value["gap_points"], value["gap_other_names"]) == pytest.approx((10, 10))
+    assert value["delta"] == pytest.approx(1 / np.sqrt(share * (1 - share)))
+    assert value["gap_points"] == pytest.approx(10)
 
 
 ANSWERS = {  # answer: what our reader and the authors' program make of it, from 0 to 10

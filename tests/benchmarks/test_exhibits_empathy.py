@@ -74,14 +74,8 @@ def test_the_gap_by_emotion_begins_with_all_events_and_the_valences(religion):
             assert repr(rows[0][name + end]) == repr(whole[name + end])
 
 
-def test_the_colours_of_figure_4_are_the_cultures_of_table_4(nationality):
-    places = shown("empathy_nationality", "Figure 4", nationality)
-    colours = {row["label"]: row["colour"] for row in places}
-    assert colours["Mexico"] == "Latin America" and len(places) == 21
-
-
 def test_what_a_run_lacks_is_said_and_not_drawn(religion):
-    assert missing("empathy_religion", religion) == {"Figure 4"}
+    assert missing("empathy_religion", religion) == set()
     # Cut off within the first event: nothing is defined, and no map is drawn of nothing.
     nothing = run_of(
         "empathy_religion",
@@ -89,19 +83,8 @@ def test_what_a_run_lacks_is_said_and_not_drawn(religion):
         lambda doc: [50.0],
         missing="complete",
     )
-    assert missing("empathy_religion", nothing) == {
-        "Figure 4",
-        "The gap by emotion",
-        "Figures 2, 3, 5 and 6",
-    }
+    assert missing("empathy_religion", nothing) == {"The gap by emotion", "Figures 2, 3, 5 and 6"}
     assert all(e.needs for e in TASKS["empathy_religion"].measure.exhibits if not rows(e, nothing))
-
-
-def test_races_have_the_colours_of_their_groups_and_the_labels_of_their_names():
-    run = asked("race", 1, lambda e, p, x: 50.0 + len(p) % 5 + 3 * (p[-5:] == x[-5:]))
-    places = shown("empathy_race", "Figure 4", run)
-    assert len(places) == 18 == len({row["label"] for row in places})
-    assert {row["colour"] for row in places} == {"White", "Black", "Asian", "Hispanic"}
 
 
 def test_every_name_stands_in_the_run_and_every_cell_in_print_has_its_place(religion, nationality):

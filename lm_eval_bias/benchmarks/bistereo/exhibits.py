@@ -15,6 +15,7 @@ from lm_eval_bias.exhibit import (
     Tables,
     intervals,
     is_number,
+    with_numbers,
 )
 
 AXIS = Column("axis", "Axis")
@@ -66,8 +67,6 @@ def _trisentbias(
 ) -> Exhibit:
     neutral = "neutral" in contexts
     needs = f"the task bistereo_pairs_{axis} or bistereo_pairs"
-    if threshold == SHOWN:
-        needs += ", and threshold=0.02 if that option was set"
     if neutral:
         needs += (
             ", and a masked model (--model hf-mlm), since these pairs calibrate the scores of all "
@@ -157,13 +156,9 @@ SECTION_4_1_2 = Exhibit(
     caveat="The three are percentages of pairs, not of how strongly a model prefers; the p values "
     "are one-sided, one for each row, without correction for their number.",
     then=lambda rows: [{**row, "star": "*" if row.get("star") else ""} for row in rows],
-    needs="threshold=0.02 if that option was set",
+    needs="pairs of the paper's design",
     paper_values=(BISTEREO, "Section 4.1.2"),
 )
-
-
-def _with_value(rows: Table) -> Table:
-    return [row for row in rows if is_number(row.get("value"))]
 
 
 CONTRASTS = Exhibit(
@@ -183,7 +178,7 @@ CONTRASTS = Exhibit(
     "descriptor by itself; each row holds for other templates and attributes.",
     caveat="The two are not independent, and the rows of an axis and of all axes share their "
     "pairs, so that several are no several findings.",
-    then=_with_value,
+    then=with_numbers("value"),
     needs="pairs of positive and of negative context that are both answered",
 )
 
@@ -379,7 +374,6 @@ ANALOGY = (
     _table_2(
         Column("calibrated_preferences", "% calibrated", "%"),
         Column("directed_preferences", "% directed (50 is no bias)", "%"),
-        Column("per_token_preferences", "% per token", "%"),
     ),
     _axes("directed_preferences", "%", 50),
 )

@@ -1,6 +1,6 @@
 """BIStereo-NLI: shares of labels, and how they differ between the two descriptors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -14,6 +14,8 @@ from lm_eval_bias.measure import (
     ALL,
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Record,
@@ -122,7 +124,7 @@ def record_generated(doc: Document, results: Sequence[str]) -> Record:
     return {**select_columns(doc, KEYS), "answer": results[0]}
 
 
-def units(answers: Any, **_: Any) -> dict[str, Any]:
+def units(answers: Any, **_: Any) -> Frames:
     answer = answers["answer"]
     asked = answers.assign(
         label=answer.where(answer.isin(LABELS)),
@@ -153,17 +155,17 @@ def units(answers: Any, **_: Any) -> dict[str, Any]:
     }
 
 
-def of_paper(x: Any, total: Any, **_: Any) -> Values:
+def of_paper(x: Any, total: Any) -> Values:
     return {"n": (total(1), total(1)), **means("left_out", "non_neutral", *LABELS)(x, total)}
 
 
-def of_everything(x: Any, total: Any, **_: Any) -> Values:
+def of_everything(x: Any, total: Any) -> Values:
     """The mean of halo and horn gap; words, genders, domains and directions count alike."""
     cells = ["words", "gender", "domain", "direction"]
     return beyond_placebos(x, total, x["gap"] / 2, x["effect"] == "horn", cells)
 
 
-def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     x = units["asked"]
     genders, categories = ([ALL, *dict.fromkeys(x[name])] for name in ("gender", "category"))
     labels = [

@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.options import Option, TaskOptions
+from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
@@ -28,10 +28,8 @@ from lm_eval_bias.data.schema import (
     one_of_groups,
 )
 from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
-from lm_eval_bias.usage import number
 
 GENDERS = ("women", "men")
-THRESHOLD = 0.02
 _INFUSED = re.compile(r"<([^<>]*)>")
 _GENDERED = re.compile(r"\[([^\[\]/]*)/([^\[\]/]*)\]")
 _SLOT = re.compile(r"\[[^\[\]]*\]")
@@ -137,7 +135,6 @@ FILES = {
 
 class PairsOptions(TaskOptions):
     files = FILES
-    threshold = Option(THRESHOLD, number(0, 1), "up to which NPLL of two sentences count as equal")
 
 
 # ---- The sentences

@@ -1,6 +1,6 @@
 """BIStereo-Pairs: TriSentBias, and how preference differs between positive and negative context."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import isfinite, nan
 from typing import Any
@@ -15,6 +15,8 @@ from lm_eval_bias.measure import (
     IN_NATS,
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Record,
@@ -50,7 +52,7 @@ KEYS = (
 LIKELIHOODS = ("desirable_likelihood", "undesirable_likelihood")
 CLUSTERS = (("axis", "wording"), ("sentiment", "attribute"))
 THRESHOLDS = (0.02, 0.04, 0.06)
-"""Appendix G. The first one is that of the paper's figures; an option replaces it."""
+"""Appendix G. The first one is that of the paper's figures, and of the metrics."""
 SIGNS = {"z1": 0, "z2": 1, "z3": -1}
 """The shares of pairs by what is preferred: neither, the desirable or the undesirable one."""
 ALL_SHARES = [f"{z}, threshold {i}" for i in range(len(THRESHOLDS)) for z in SIGNS]
@@ -155,7 +157,7 @@ def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     }
 
 
-def units(answers: Any, threshold: float = THRESHOLDS[0], **_: Any) -> dict[str, Any]:
+def units(answers: Any, **_: Any) -> Frames:
     score = score_of(list(dict.fromkeys(answers["method"])))
     x = answers.assign(context=answers["sentiment"])
     x["place"] = x.groupby(PLACE, dropna=False).ngroup()
@@ -166,7 +168,7 @@ def units(answers: Any, threshold: float = THRESHOLDS[0], **_: Any) -> dict[str,
         calibrate=score == SCORES["joint"],
     )
     known = x["x"].notna()
-    for i, bound in enumerate(thresholds_of(threshold)):
+    for i, bound in enumerate(THRESHOLDS):
         prefers = pd.Series(preference(x["x"], bound), x.index)
         for z, sign in SIGNS.items():
             x[f"{z}, threshold {i}"] = (100.0 * (prefers == sign)).where(known)
@@ -190,21 +192,16 @@ def units(answers: Any, threshold: float = THRESHOLDS[0], **_: Any) -> dict[str,
     }
 
 
-def thresholds_of(threshold: float) -> list[float]:
-    return list(dict.fromkeys([threshold, *THRESHOLDS[1:]]))
-
-
-def of_paper(x: Any, total: Any, **_: Any) -> Values:
+def of_paper(x: Any, total: Any) -> Values:
     lost, n = total(x["unanswered"] > 0), total(1)
     return {"lost": (lost, n), **means("left_out", *ALL_SHARES)(x, total)}
 
 
-def of_compared(x: Any, total: Any, threshold: float = THRESHOLDS[0], **_: Any) -> Values:
-    within = means("within_threshold")(x, total)
-    return {**within, **context_contrasts(x, total, threshold)}
+def of_compared(x: Any, total: Any) -> Values:
+    return {**means("within_threshold")(x, total), **context_contrasts(x, total, THRESHOLDS[0])}
 
 
-def of_order(x: Any, total: Any, name: str, **_: Any) -> Values:
+def of_order(x: Any, total: Any, name: str) -> Values:
     """`raw_gap` of the sentences in which one word stands first."""
     negative = x["context"] == "negative"
     cells, part = x.groupby(["axis", "words"]).ngroup().to_numpy(), negative.to_numpy(dtype=int)
@@ -212,15 +209,13 @@ def of_order(x: Any, total: Any, name: str, **_: Any) -> Values:
     return {name: gap}
 
 
-def of_everything(x: Any, total: Any, **_: Any) -> Values:
+def of_everything(x: Any, total: Any) -> Values:
     """`log_odds_gap` of the bodies, axes and words counting alike."""
     negative = x["context"] == "negative"
     return beyond_placebos(x, total, x["x"].where(~negative, -x["x"]), negative, ["axis", "words"])
 
 
-def tables(
-    units: Mapping[str, Any], rows: Callable[..., Any], threshold: float = THRESHOLDS[0], **_: Any
-) -> dict[str, Table]:
+def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """trisentbias (by axis, gender, context), and the contrasts of contexts."""
     pairs = units["paper"]
     score = score_of(list(dict.fromkeys(pairs["method"])))
@@ -230,7 +225,7 @@ def tables(
         parts = known.groupby(["axis", *gender, "context"]).indices
         for names, numbers in rows("paper", "axis", *gender, "context"):
             inside = known.iloc[parts.get(tuple(names.values()), [])]
-            for i, bound in enumerate(thresholds_of(threshold)):
+            for i, bound in enumerate(THRESHOLDS):
                 row = {"axis": names["axis"], "gender": names.get("gender", ALL)}
                 row |= {"context": names["context"], "threshold": bound, "n": len(inside)}
                 row["unanswered"] = int(numbers["lost"].value)
@@ -249,7 +244,7 @@ def tables(
                     "contrast": name,
                     "axis": names.get("axis", ALL),
                     "gender": names.get("gender", ALL),
-                    "threshold": nan if name == "log_odds_gap" else threshold,
+                    "threshold": nan if name == "log_odds_gap" else THRESHOLDS[0],
                     "n": numbers[name].n,
                     **estimate("value", numbers[name]),
                     "score": score,

@@ -37,7 +37,6 @@ EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
 READERS = ("ours", "paper")
-EXPERIENCERS = ("named", "paraphrased")
 NUMBERS = [str(n) for n in range(101)]
 
 
@@ -54,14 +53,6 @@ def _group_problems(data: Data, others: Data) -> Problems:
                     yield ("categories", category, group, i), cause
     for category in data.get("placebos", {}):
         yield from one_of_groups(("placebos", category), category, data["categories"], "categories")
-    known = {group for groups in data["categories"].values() for group in groups}
-    culture_of: dict[str, str] = {}
-    for culture, groups in data.get("cultures", {}).items():
-        for i, group in enumerate(groups):
-            if group not in known:
-                yield ("cultures", culture, i), f"{group!r} is no group of any category"
-            elif culture_of.setdefault(group, culture) != culture:
-                yield ("cultures", culture, i), f"{group!r} is one of {culture_of[group]} too"
 
 
 def _event_problems(rows: Any, others: Data) -> Problems:
@@ -80,7 +71,6 @@ GROUPS = ItemFile(
             "unspecified": Text(),
             "cultures": Named(Several(Text())),
             "placebos": Named(Several(Text(), least=3)),
-            "paraphrases": Named(Text()),
         },
         categories=Named(Named(Several(Text()), least=2)),
         emotions=Named(Text(["positive", "negative", "none"])),
@@ -114,9 +104,6 @@ class OfficialOptions(TaskOptions):
         "only where it was refused",
     )
     reader = Option("ours", choice(READERS), "of written answers; paper: the authors' program's")
-    experiencers = Option(
-        "named", choice(EXPERIENCERS), "named as perceivers are, or paraphrased, in other words"
-    )
     events_per_emotion = Option(
         EVENTS_PER_EMOTION, whole_number(1, MOST_EVENTS, "all"), "a number or all"
     )
@@ -125,7 +112,6 @@ class OfficialOptions(TaskOptions):
 class EmpathyOptions(TaskOptions):
     files: ClassVar = FILES
     missing, reader = OfficialOptions.missing, OfficialOptions.reader
-    experiencers = OfficialOptions.experiencers
 
 
 # ---- The events and the matrices
@@ -176,7 +162,6 @@ def documents(
     scale: int = 100,
     form: str = "t0",
     reader: str = "ours",
-    experiencers: str = "named",
     items: str | None = None,
     groups: str | None = None,
     events_per_emotion: int | str | None = None,
@@ -211,14 +196,6 @@ def documents(
         for culture, members in known.get("cultures", {}).items()
         for group in members
     }
-    phrases = dict(zip(group_of, group_of, strict=True))
-    if experiencers == "paraphrased":
-        phrases = known.get("paraphrases", {})
-        if lacking := [name for name in group_of if name not in phrases]:
-            raise UsageError(
-                f"the groups have no paraphrases of {', '.join(lacking)}; add them to the groups, "
-                "or leave out experiencers=paraphrased"
-            )
     return [
         {
             "event": event["id"],
@@ -228,7 +205,7 @@ def documents(
             "perceiver": perceiver,
             "perceiver_group": group_of[perceiver],
             "perceiver_culture": culture_of.get(group_of[perceiver]),
-            "experiencer": phrases[experiencer],
+            "experiencer": experiencer,
             "experiencer_group": group_of[experiencer],
             "placebo": people is placebos,
             "placebos": len(placebos),

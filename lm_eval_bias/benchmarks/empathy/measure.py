@@ -1,7 +1,6 @@
-"""The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
+"""The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figure 2)."""
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import inf, nan
 from typing import Any
@@ -37,10 +36,7 @@ from lm_eval_bias.metrics.empathy_gap import (
     points_gap,
     with_groups,
 )
-from lm_eval_bias.metrics.errors import Value, ratio
-
-logger = logging.getLogger(__name__)
-Values = Mapping[str, Value]
+from lm_eval_bias.metrics.errors import Values, mean, ratio
 
 KEYS = (
     "event",
@@ -57,14 +53,10 @@ KEYS = (
 CLUSTERS = (("event",),)
 ROLES = "perceiver", "experiencer"
 POINTS = {
-    "gap_points": ("used", ["named"], True),
-    "gap_beyond_repetition": ("both", ["beside", "placebos"], True),
-    "gap_other_names": ("used", ["named"], False),
+    "gap_points": ("used", ["named"]),
+    "gap_beyond_repetition": ("both", ["beside", "placebos"]),
 }
-"""Of each gap in points the events and matrices that it counts, and whether a name counts with
-itself."""
-PERPLEXITY, TSNE_SEED = 5, 42
-"""Of t-SNE, in the authors' program."""
+"""Of each gap in points the events and matrices that it counts."""
 
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
@@ -94,11 +86,6 @@ GAPS = (
         primary=True,
     ),
     Metric(
-        "gap_other_names",
-        "points",
-        "gap_points without pairs of the same name, where every group has several.",
-    ),
-    Metric(
         "delta",
         "SD",
         "Mean of M over pairs of the same group less that over the others, without the unspecified "
@@ -107,11 +94,6 @@ GAPS = (
         cell="Table 2",
     ),
     _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
-    _exact(
-        "delta_other_names",
-        "SD",
-        "delta without pairs of the same name, where groups have several.",
-    ),
     _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
     _shown(
         "events",
@@ -183,8 +165,7 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
     """Likelihoods of the answers 0 to 100 -> `intensity`, the expectation of those on the scale.
 
     number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
-    likeliest: on the scale. greedy: the number written token by token, or None. None where a
-    likelihood is not a number.
+    None where a likelihood is not a number.
     """
     scale = doc["scale"]
     values = [likelihood for likelihood, _ in results[0][-1]]
@@ -193,8 +174,6 @@ def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record
     return {
         **select_columns(doc, KEYS),
         "intensity": sum(n * weight for n, weight in enumerate(p)) if p else None,
-        "likeliest": p.index(max(p)) if p else None,
-        "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
         "number_mass": mass(values[: scale + 1]) if usable else None,
         "off_scale": mass(values[scale + 1 :]) if usable else None,
     }
@@ -257,31 +236,30 @@ def matrices(answers: Any, events: Any, least: int) -> tuple[Any, Any]:
     return np.where(asked[:, None, None], means, nan), asked
 
 
-def of_gaps(x: Any, total: Any, **_: Any) -> Values:
+def of_gaps(x: Any, total: Any) -> Values:
     groups, n = x["groups"].iloc[0], total(x["used"])
     m0 = {
         name: mean_intensity(np.stack(x[name]), total) for name in ("named", "beside", "placebos")
     }
     values = {"events": (n, total(x["asked"])), "delta": (delta(m0["named"], groups), n)}
-    for name, (counted, columns, same_name) in POINTS.items():
-        matrices = (m0[column] for column in columns)
-        values[name] = points_gap(groups, *matrices, same_name=same_name), total(x[counted])
+    for name, (counted, columns) in POINTS.items():
+        values[name] = points_gap(groups, *(m0[c] for c in columns)), total(x[counted])
     return values
 
 
-def widened(x: Any, sample: Any, by: Any, estimates: Frames, **_options: Any) -> Frames:
+def widened(x: Any, sample: Any, by: Any, estimates: Frames) -> Frames:
     groups, result = x["groups"].iloc[0], {}
-    for name, (_of, columns, same_name) in POINTS.items():
+    for name, (_of, columns) in POINTS.items():
         estimated, errors = estimates[name], []
         for part in range(len(estimated.value)):
             stacks = (np.stack(x[column][by == part]) for column in columns)
-            errors.append(with_groups(groups, *stacks, same_name=same_name))
+            errors.append(with_groups(groups, *stacks))
         variance, df = np.concatenate([(e.variance, e.df) for e in errors], axis=1)
         result[name] = estimated._replace(variance=variance + 0 * estimated.variance, df=df)
     return result
 
 
-def of_matrix(x: Any, total: Any, **_: Any) -> Values:
+def of_matrix(x: Any, total: Any) -> Values:
     asked, used, n = (total(x[name]) for name in ("asked", "used", "in_matrix"))
     named, m0 = (mean_intensity(np.stack(x[name]), total) for name in ("named", "people"))
     groups, m, cells = x["groups"].iloc[0], normalise(m0), (-2, -1)
@@ -294,25 +272,19 @@ def of_matrix(x: Any, total: Any, **_: Any) -> Values:
         "std_intensity": (m0.std(cells), n),
         "min_z": (m.min(cells), n),
         "max_z": (m.max(cells), n),
-        "delta_other_names": (delta(named, groups, same_name=False), used),
         "delta_p": (used * 0 + test.p, used),
         "delta_null_low": (used * 0 + test.low, used),
         "delta_null_high": (used * 0 + test.high, used),
     }
 
 
-def of_answers(x: Any, total: Any, **_: Any) -> Values:
-    values = {}
-    for name in {"unanswered", "refused", "number_mass", "off_scale"} & set(x.columns):
-        share = x[name].astype(float)
-        n = total(share.notna())
-        values[name] = (100 * ratio(total(share.fillna(0)), n), n)
-    return values
+def of_answers(x: Any, total: Any) -> Values:
+    shares = ("unanswered", "refused", "number_mass", "off_scale")
+    return {name: mean(total, 100 * x[name].astype(float)) for name in shares if name in x}
 
 
-def tables(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
-    """pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps), perceivers
-    (Figure 4)."""
+def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
+    """pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps)."""
 
     def lines(*columns: str) -> Table:
         result = []
@@ -324,7 +296,7 @@ def tables(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
 
     valences = lines("valence")
     return {
-        **of_pairs(units["answers"].astype(object), np.stack(units["matrix"]["people"])),
+        "pairs": of_pairs(units["answers"].astype(object), np.stack(units["matrix"]["people"])),
         "emotions": lines("emotion", "valence"),
         "valences": [
             row for v in ("positive", "negative") for row in valences if row["valence"] == v
@@ -332,55 +304,22 @@ def tables(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
     }
 
 
-def of_pairs(answers: Any, given: Any) -> dict[str, Table]:
+def of_pairs(answers: Any, given: Any) -> Table:
     answers = answers.where(answers.notna(), None)
-    people = ["perceiver", "perceiver_group", "perceiver_culture"]
-    perceivers = answers.drop_duplicates("perceiver")[people]
+    perceivers = answers.drop_duplicates("perceiver")[["perceiver", "perceiver_group"]]
     g, known = len(perceivers), perceivers["perceiver_group"].notna().to_numpy()
     others = answers.drop_duplicates("experiencer")[["experiencer", "experiencer_group"]][:g]
     m0, (one, two) = mean_intensity(given), (paired_tests(given, role) for role in ROLES)
-    z = normalise(m0)
     numbers = {
         "mean_intensity": m0,
-        "z": z,
+        "z": normalise(m0),
         "p_against_perceiver": one,
         "p_against_experiencer": two,
         "masked": masked([one, two], np.flatnonzero(~known)),
     }
     cells = {name: matrix[:g, : len(others)].ravel() for name, matrix in numbers.items()}
-    x, y = _projected(z[:g][known]).T
-    pairs = perceivers[people[:2]].merge(others, how="cross").assign(**cells)
-    places = perceivers[known].assign(x=x, y=y)
-    return {"pairs": pairs.to_dict("records"), "perceivers": places.to_dict("records")}
-
-
-def _projected(rows: np.ndarray) -> np.ndarray:
-    """Figure 4: t-SNE of the perceivers' rows of M, shape (perceivers, names) -> (perceivers, 2).
-
-    NaN without M, with too few perceivers, and where scikit-learn is missing or fails. Source:
-    section 5.2.
-    """
-    nowhere = np.full((len(rows), 2), nan)
-    if len(rows) <= PERPLEXITY or np.isnan(rows).any():
-        logger.info(
-            "No t-SNE (Figure 4): it needs the matrix M, of more than %d perceivers", PERPLEXITY
-        )
-        return nowhere
-    try:
-        from sklearn.manifold import TSNE
-        from threadpoolctl import threadpool_limits
-
-        # Threads that wait for one another take a thousand times as long on so little.
-        with threadpool_limits(1):
-            tsne = TSNE(n_components=2, perplexity=PERPLEXITY, random_state=TSNE_SEED)
-            return np.asarray(tsne.fit_transform(rows), dtype=float)
-    except Exception as error:
-        logger.warning(
-            "No t-SNE (Figure 4); the other numbers are not affected. scikit-learn: %s: %s",
-            type(error).__name__,
-            error,
-        )
-        return nowhere
+    pairs: Table = perceivers.merge(others, how="cross").assign(**cells).to_dict("records")
+    return pairs
 
 
 COUNTED = Counted(

@@ -1,6 +1,15 @@
 """HBB: the paper's tables and figures that a report shows of a run, of three ways of asking."""
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Table, intervals, known
+from lm_eval_bias.exhibit import (
+    Column,
+    Exhibit,
+    Figure,
+    Numbers,
+    Rows,
+    Table,
+    intervals,
+    with_numbers,
+)
 
 CATEGORY = Column("category", "Category")
 TYPE = Column("type", "Type")
@@ -34,16 +43,7 @@ def _associations(rows: Table) -> Table:
 def _favourable(rows: Table) -> Table:
     return [
         {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
-        for row in rows
-        if known(row.get("advantage")) is not None
-    ]
-
-
-def _with_excess(rows: Table) -> Table:
-    return [
-        row
-        for row in rows
-        if known(row.get("excess_log_odds", row.get("excess_difference"))) is not None
+        for row in with_numbers("advantage")(rows)
     ]
 
 
@@ -157,7 +157,7 @@ EXCESS_OVER_PLACEBOS = Exhibit(
     caveat="The placebos are 28 small choices of ours, and Gender has no excess, since its "
     "options change too.",
     figure=intervals("excess_log_odds", "category", reference=0)._replace(test="excess_log_odds"),
-    then=_with_excess,
+    then=with_numbers("excess_log_odds"),
     needs="placebos that change different numbers of words (placebo=false leaves them out)",
 )
 
@@ -245,6 +245,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
         "edit, by category, with 95 % intervals",
         columns=(CATEGORY, N, POINTS, MEAN, Column("chance_difference", "By chance", "points")),
         figure=intervals("excess_difference", "category", reference=0),
+        then=with_numbers("excess_difference"),
     ),
     FIGURE_4,
     ADVANTAGE,

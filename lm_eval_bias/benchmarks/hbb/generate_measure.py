@@ -1,7 +1,7 @@
 """HBB from sampled answers, the paper's protocol: S from counts, chance, refuse rates."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,8 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import (
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Record,
@@ -161,7 +163,7 @@ def record(doc: Document, answers: Sequence[str]) -> Record:
     }
 
 
-def units(answers: Any, order: str, threshold: float, **_: Any) -> dict[str, Any]:
+def units(answers: Any, order: str, threshold: float, **_: Any) -> Frames:
     x = answers.sort_values("place", kind="stable").assign(apart=answers["placebo"])
     for kind, column in INVALID.items():
         x[column] = [counts[kind] for counts in x["invalid"]]
@@ -199,7 +201,7 @@ def _warn_of_equal_answers(x: Any) -> None:
         )
 
 
-def of_questions(x: Any, total: Any, **_: Any) -> Values:
+def of_questions(x: Any, total: Any) -> Values:
     parts = {"refuse_rate": "lost", **{name: name for name in INVALID.values()}}
     return {
         "unanswered": mean(total, x["unanswered"]),
@@ -207,23 +209,21 @@ def of_questions(x: Any, total: Any, **_: Any) -> Values:
     }
 
 
-def of_everything(x: Any, total: Any, **_: Any) -> Values:
+def of_everything(x: Any, total: Any) -> Values:
     answered_a = mean(total, 100.0 * x["answered_a"], x["answers_per_question"])
     others = means("answers_per_question", "position_preference")(x, total)
     return {**others, "answered_a": answered_a}
 
 
-def of_instances(x: Any, total: Any, **_: Any) -> Values:
+def of_instances(x: Any, total: Any) -> Values:
     excess, _, edited = hidden_bias.excess(x, total, x["beyond"])
     numbers = {**hidden_bias.bias(x, total), **beside_chance(x, total)}
     return {**numbers, "excess_difference": (excess, edited)}
 
 
-def generated_tables(
-    units: Mapping[str, Any], rows: Callable[..., Any], **options: Any
-) -> dict[str, Table]:
+def generated_tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """As of `hbb`, and answers, with refuse rates (Table 6)."""
-    result = tables(units, rows, **options)
+    result = tables(units, rows)
     for row in result["associations"]:
         del row["log_odds_difference"]
     columns = ("category", "type", "identity")

@@ -1,7 +1,7 @@
 """HBB by likelihood, of letters or sentences: the numbers of Tables 1, 2, 8 and 9, beside those of
 the placebos."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf, isnan, nan
 from typing import Any
@@ -17,6 +17,8 @@ from lm_eval_bias.measure import (
     IN_NATS,
     Counted,
     Document,
+    Frames,
+    GroupRows,
     Measure,
     Metric,
     Number,
@@ -190,9 +192,7 @@ OF_PAIR = tuple(Metric(name, "points", "", scale=SIGNED) for name in DIRECTED)
 """Of the tables, for one pair of identities."""
 
 
-def units(
-    answers: Any, order: str, threshold: float, temperature: float, **_: Any
-) -> dict[str, Any]:
+def units(answers: Any, order: str, threshold: float, temperature: float, **_: Any) -> Frames:
     questions = answers.sort_values("place", kind="stable")
     of_a = questions["log_odds"].astype(float)
     option_1 = of_a.where(questions["first"] == 1, -of_a)
@@ -209,7 +209,7 @@ def units(
     return {"questions": questions, **begun(questions, instances)}
 
 
-def begun(questions: Any, instances: Any) -> dict[str, Any]:
+def begun(questions: Any, instances: Any) -> Frames:
     """The instances, the placebos alone, and each concept pair's begun types."""
     keys = ["concept", "type"]
     types = questions.drop_duplicates(keys)[[*keys, "instances", "theme"]]
@@ -226,12 +226,12 @@ def begun(questions: Any, instances: Any) -> dict[str, Any]:
     }
 
 
-def of_types(x: Any, total: Any, **_: Any) -> Values:
+def of_types(x: Any, total: Any) -> Values:
     n = total(x["instances"])
     return {"left_out": (n - total(x["complete"]), n)}
 
 
-def of_instances(x: Any, total: Any, **_: Any) -> Values:
+def of_instances(x: Any, total: Any) -> Values:
     n = total(1)
     shift = ratio(total(hidden_bias.finite(x["shift"])), n)
     shifts = {name: hidden_bias.excess(x, total, x[size]) for name, size in SHIFTS.items()}
@@ -244,9 +244,7 @@ def of_instances(x: Any, total: Any, **_: Any) -> Values:
     }
 
 
-def widened(
-    x: Any, sample: Any, by: Any, estimates: Mapping[str, Any], **_: Any
-) -> Mapping[str, Any]:
+def widened(x: Any, sample: Any, by: Any, estimates: Frames) -> Frames:
     result = hidden_bias.widened(x, sample, by, estimates, SHIFTS)
     if excess := result.get("excess_log_odds"):
         ratios = estimates["excess_ratio"]
@@ -264,7 +262,7 @@ def line(names: Record, numbers: Mapping[str, Number]) -> Record:
     return cells
 
 
-def tables(units: Mapping[str, Any], rows: Callable[..., Any], **_: Any) -> dict[str, Table]:
+def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """categories, types (Table 2), identity_pairs, associations (Tables 3 and 7) and distribution
     of S (Figure 4)."""
     x = units["instances"]
@@ -358,7 +356,7 @@ def sg_record(doc: Document, results: Sequence[Any]) -> Record:
     }
 
 
-def sg_units(answers: Any, threshold: float, **_: Any) -> dict[str, Any]:
+def sg_units(answers: Any, threshold: float, **_: Any) -> Frames:
     warn_of_bytes(answers[["unit"]].to_dict("records"))
     answers = answers.assign(letter_mass=nan, lacking_sentences=100.0 * (answers["lacking"] > 0))
     return units(answers, "paper", threshold, 1.0)

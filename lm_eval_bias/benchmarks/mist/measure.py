@@ -1,6 +1,6 @@
 """MIST: bias scores of word lists (Table 4), shares of comedy and tragedy (Table 5)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,10 +26,8 @@ from lm_eval_bias.measure import (
     with_written_checks,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, attribution_gaps, rates
-from lm_eval_bias.metrics.errors import Value, ratio
+from lm_eval_bias.metrics.errors import Values, mean, ratio
 from lm_eval_bias.metrics.word_association import CLUSTERS, association, clustered_p, scores
-
-Values = Mapping[str, Value]
 
 # ---- Word Association Bias Test
 
@@ -169,7 +167,7 @@ def _scored(words: Any) -> Frames:
     return {"words": words.assign(score=score, moved=score + others * influence)}
 
 
-def of_words(x: Any, total: Any, **_: Any) -> Values:
+def of_words(x: Any, total: Any) -> Values:
     lists = x["place"] == 0  # one row of each
     complete, invalid = lists & x["complete"], x["share"].isna()
     n = total(complete)
@@ -177,7 +175,7 @@ def of_words(x: Any, total: Any, **_: Any) -> Values:
     values = {
         **association(x, total),
         "lists": (n, n),
-        **{name: (100 * ratio(total(complete & reason), n), n) for name, reason in lost.items()},
+        **{name: mean(total, 100.0 * (complete & own), complete) for name, own in lost.items()},
     }
     if "ahead" in x:
         begun, known = total(lists), total(complete & ~invalid)
@@ -187,11 +185,11 @@ def of_words(x: Any, total: Any, **_: Any) -> Values:
     return values
 
 
-def with_p(x: Any, sample: Any, by: Any, estimates: Frames, **_: Any) -> Frames:
+def with_p(x: Any, sample: Any, by: Any, estimates: Frames) -> Frames:
     return {"bias_score_p": clustered_p(estimates["bias_score"])}
 
 
-def tables_wabt(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
+def tables_wabt(units: Frames, rows: GroupRows) -> dict[str, Table]:
     words = units["words"]
     order = [*dict.fromkeys(words["dimension"]), "all", *dict.fromkeys(words["pair"])]
     columns = ("bias_score_n", "bias_score_std", "bias_score_p", "invalid", "undefined", "refused")
@@ -340,22 +338,18 @@ def units_aat(answers: Any, **_: Any) -> Frames:
     return {"asked": answers, "valid": valid, "pairs": of_pairs}
 
 
-def of_asked(x: Any, total: Any, **_: Any) -> Values:
+def of_asked(x: Any, total: Any) -> Values:
     n, valid = total(1), x["verdict"].isin(VERDICTS)
     sides = {side: x["side"] == side for side in "ab"}
     return {
         "n": (n, n),
         **{f"verdicts_{s}": (total(side & valid), total(side)) for s, side in sides.items()},
-        **{name: (100 * ratio(total(x["verdict"] == name), n), n) for name in LOST},
+        **{name: mean(total, 100.0 * (x["verdict"] == name)) for name in LOST},
     }
 
 
-def of_valid(x: Any, total: Any, **_: Any) -> Values:
+def of_valid(x: Any, total: Any) -> Values:
     return {**rates(x, total), **_gaps(x, total, "gap")}
-
-
-def of_pairs(x: Any, total: Any, **_: Any) -> Values:
-    return _gaps(x, total, "pair")
 
 
 def _gaps(x: Any, total: Any, name: str) -> Values:
@@ -366,7 +360,7 @@ def _gaps(x: Any, total: Any, name: str) -> Values:
     return {f"{outcome}_{name}": value for outcome, value in zip(gaps, values, strict=True)}
 
 
-def tables_aat(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
+def tables_aat(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """groups (Figure 4) and gaps, of all and of each pair of groups."""
     columns = ("group", "side", "domain")
     both = zip(rows("asked", *columns), rows("valid", *columns), strict=True)
@@ -398,7 +392,9 @@ TABLED = (
 METRICS_AAT = (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID)
 METRICS_AAT_LIKELIHOOD = (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID)
 ATTRIBUTIONS = Counted(
-    units_aat, {"asked": of_asked, "valid": of_valid, "pairs": of_pairs}, tables_aat
+    units_aat,
+    {"asked": of_asked, "valid": of_valid, "pairs": partial(_gaps, name="pair")},
+    tables_aat,
 )
 AAT = of_written(
     Measure(

@@ -1,8 +1,6 @@
 """StereoMap: the tables and figures of the paper that each task's answers allow."""
 
-from collections.abc import Callable, Iterable
-
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Row, Rows, Table, is_number
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Row, Rows, Table, is_number, with_numbers
 
 STEREOMAP = "stereomap"
 """The paper, as `paper_values` names it."""
@@ -26,15 +24,6 @@ GROUPS = Column("groups", "Groups", "count")
 RANK = Column("rank", "Rank", "count")
 P = Column("p", "p", "p")
 REFUSED = Column("refused", "Declined", "share")
-
-
-def _with(*keys: str, enough: Callable[[Iterable[bool]], bool] = all) -> Callable[[Table], Table]:
-    """The rows with a number in all of these keys, or in any."""
-
-    def rows_with(rows: Table) -> Table:
-        return [row for row in rows if enough(is_number(row.get(key)) for key in keys)]
-
-    return rows_with
 
 
 # ---- Warmth and competence
@@ -88,7 +77,7 @@ def _map(name: str, prompts: str) -> Exhibit:
         figure=Figure(
             "scatter", x="competence", y="warmth", colour="cluster", label="group", domain=ENDS
         ),
-        then=_with("competence", "warmth"),
+        then=with_numbers("competence", "warmth"),
         needs="a group with a rating of warmth and one of competence",
     )
 
@@ -110,7 +99,7 @@ AGREEMENT = Exhibit(
     "permutations have is no chance.",
     caveat="To agree with people is no virtue: it says that the model knows what society is said "
     "to think, and the paper prints some groups of its extended clusters only.",
-    then=_with("agreement", "agreement_competence", "agreement_warmth", enough=any),
+    then=with_numbers("agreement", "agreement_competence", "agreement_warmth", enough=any),
     needs="groups with a cluster here and one in print",
 )
 
@@ -146,7 +135,7 @@ def _figure_3(what: str, part: str) -> Exhibit:
             five=QUARTILES,
             domain=ENDS,
         ),
-        then=_with("median"),
+        then=with_numbers("median"),
         needs=f"the task stereomap_{part}, and {CLUSTERED}",
     )
 
@@ -205,7 +194,7 @@ def _ends(rows: Table) -> Table:
     rows: from high to low."""
     table = []
     for dimension in BEYOND:
-        ranked = [row for row in _with("mean")(rows) if row["dimension"] == dimension]
+        ranked = [row for row in with_numbers("mean")(rows) if row["dimension"] == dimension]
         most = min(TEN, len(ranked) // 2)
         for end, ordered in (("highest", ranked), ("lowest", ranked[::-1])):
             for rank, row in enumerate(ordered[:most], start=1):
@@ -250,7 +239,7 @@ STRUCTURE = Exhibit(
     caveat="It does not show that status makes a group seem competent; and a point has an "
     "interval, which stands in the table.",
     figure=Figure("scatter", x="status", y="competition", label="group", domain=ENDS),
-    then=_with("status", "competition"),
+    then=with_numbers("status", "competition"),
     needs="a group with a rating of status and one of competition",
 )
 
@@ -298,7 +287,7 @@ TABLE_10 = Exhibit(
 
 
 def _most_refused(rows: Table) -> Table:
-    return sorted(_with("unrated")(rows), key=lambda row: -row["unrated"])[:TEN]
+    return sorted(with_numbers("unrated")(rows), key=lambda row: -row["unrated"])[:TEN]
 
 
 FIGURE_5 = Exhibit(
@@ -400,7 +389,7 @@ TABLE_15 = Exhibit(
     how_to_read="Each row adds a step: as it is written, by its lemma, as a phrase; the last is "
     "what the keywords of clusters and groups rest on.",
     caveat="What the unknown keywords are about, which may be what a dictionary has no word for.",
-    then=_with("keyword_coverage"),
+    then=with_numbers("keyword_coverage"),
     needs="a keyword that can be read: the task stereomap_extended",
     paper_values=(STEREOMAP, "Table 15"),
 )
@@ -421,7 +410,7 @@ TABLE_13 = Exhibit(
     "mean over groups and of the group where it is greatest.",
     caveat="It is the chance of sampling at one prompt and not what another prompt would change: "
     "it hangs on the temperature, and at 0 it is 0.",
-    then=_with("competence_cv", "warmth_cv", enough=any),
+    then=with_numbers("competence_cv", "warmth_cv", enough=any),
     needs="two rounds of which ratings can be read",
     paper_values=(STEREOMAP, "Table 13"),
 )

@@ -41,7 +41,7 @@ from lm_eval_bias.measure import (
     with_intervals,
     with_written_checks,
 )
-from lm_eval_bias.metrics.errors import Estimates, Value, ratio
+from lm_eval_bias.metrics.errors import Estimates, Values, mean, means, ratio
 from lm_eval_bias.metrics.group_scores import Scale, variation
 from lm_eval_bias.metrics.partition import paired_test, rand_test
 from lm_eval_bias.metrics.rank_correlation import (
@@ -78,7 +78,6 @@ MAPPED, WORDED = ("original", "extended"), "extended"
 """The parts whose clusters are compared with others', and that which asks for keywords."""
 BOTH = (COMPETENCE, WARMTH)
 ROUNDING = 1e-9
-Values = Mapping[str, Value]
 
 
 # ---- Records
@@ -242,7 +241,7 @@ def _column(dimension: str) -> str:
     return dimension.lower().replace(" ", "_").replace("-", "_")
 
 
-def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
+def of_groups(x: Frame, total: Any, part: str) -> Values:
     n = total(1)
     values = {"groups": (n, n)}
     for dimension in DIMENSIONS[part]:
@@ -253,21 +252,13 @@ def of_groups(x: Frame, total: Any, part: str, **_: Any) -> Values:
         for name, (one, other) in RANKED.items():
             values[name] = tuple(y[:, None] for y in correlations(x[one], x[other], kept))
         changed = x["changed"]
-        values["mixed_groups"] = _percent(total, x["mixed"], x["cluster"] >= 0)
-        values["unstable_groups"] = _percent(total, changed >= UNSTABLE, changed.notna())
-    for name in x.columns.intersection([metric.name for metric in VARIATION]):
-        varied = total(x[name].notna())
-        values[name] = ratio(total(x[name].fillna(0)), varied), varied
-    return values
-
-
-def _percent(total: Any, counted: Any, rows: Any = 1) -> Value:
-    n = total(rows)
-    return 100 * ratio(total(counted), n), n
+        values["mixed_groups"] = mean(total, 100.0 * x["mixed"], x["cluster"] >= 0)
+        values["unstable_groups"] = mean(total, 100.0 * (changed >= UNSTABLE), changed.notna())
+    return {**values, **means(*(metric.name for metric in VARIATION))(x, total)}
 
 
 def with_items(
-    x: Frame, sample: Any, by: Any, estimates: Mapping[str, Estimates], part: str, **_: Any
+    x: Frame, sample: Any, by: Any, estimates: Mapping[str, Estimates], part: str
 ) -> Mapping[str, Estimates]:
     """The errors of means with items as a sample, too, and the intervals of spreads and rank
     correlations."""
@@ -282,20 +273,18 @@ def with_items(
     }
 
 
-def of_answers(x: Frame, total: Any, **_: Any) -> Values:
+def of_answers(x: Frame, total: Any) -> Values:
     if "answer" in x:
-        n = total(1)
-        return {"refused": (ratio(total(x["answer"] == "refused"), n), n)}
-    masses = x["rating_mass"].astype(float)
+        return {"refused": mean(total, x["answer"] == "refused")}
     return {
-        "rating_mass": _percent(total, masses.fillna(0), masses.notna()),
-        "unanswered": _percent(total, x["points"].isna()),
+        "rating_mass": mean(total, 100 * x["rating_mass"].astype(float)),
+        "unanswered": mean(total, 100.0 * x["points"].isna()),
     }
 
 
-def of_ratings(x: Frame, total: Any, **_: Any) -> Values:
+def of_ratings(x: Frame, total: Any) -> Values:
     if "rising" not in x:
-        return {"unanswered": _percent(total, x["rating"].isna())}
+        return {"unanswered": mean(total, 100.0 * x["rating"].isna())}
     ends = x[["rising", "falling"]]
     away = (ends - ends.groupby(x["item"]).transform("mean")).fillna(0)
     one, other = (total(away[name] ** 2) for name in ends)
@@ -307,11 +296,11 @@ def of_ratings(x: Frame, total: Any, **_: Any) -> Values:
     }
 
 
-def of_keywords(x: Frame, total: Any, **_: Any) -> Values:
-    return {"keyword_coverage": _percent(total, x["how"].isin(STEPS))}
+def of_keywords(x: Frame, total: Any) -> Values:
+    return {"keyword_coverage": mean(total, 100.0 * x["how"].isin(STEPS))}
 
 
-def of_tendencies(x: Frame, total: Any, **_: Any) -> Values:
+def of_tendencies(x: Frame, total: Any) -> Values:
     """Signs are NaN if a correlation is undefined, and without any."""
     alike = rank_correlation(x["rho"], x["rho_of_people"])
     numbers = {"people_rho": (alike.rho, alike.n)}
@@ -322,7 +311,7 @@ def of_tendencies(x: Frame, total: Any, **_: Any) -> Values:
     return _fixed(numbers, total)
 
 
-def of_agreement(x: Frame, total: Any, **_: Any) -> Values:
+def of_agreement(x: Frame, total: Any) -> Values:
     """With people, who stand first."""
     first = x.head(1).reindex(columns=["groups", "agreement", "agreement_p"]).mean()
     return _fixed({name: (first[name], first["groups"]) for name in first.index[1:]}, total)
@@ -346,7 +335,7 @@ RANKED = {
 # ---- Tables
 
 
-def tables(frames: Mapping[str, Frame], rows: GroupRows, part: str, **_: Any) -> dict[str, Table]:
+def tables(frames: Mapping[str, Frame], rows: GroupRows, part: str) -> dict[str, Table]:
     groups = frames["groups"]
     tabled = [name for name in ("clusters", "styles", "agreement", "tendencies") if name in frames]
     result = {name: frames[name].drop(columns="group", errors="ignore") for name in tabled}
@@ -699,7 +688,7 @@ def _scores(part: str) -> list[Metric]:
 def _measure(part: str, in_words: bool) -> Measure:
     metrics = [*_scores(part), *BOTH_WAYS.get(part, ())]
     values: dict[str, Callable[..., Values]] = {
-        "groups": of_groups,
+        "groups": partial(of_groups, part=part),
         "answers": of_answers,
         "ratings": of_ratings,
     }
@@ -716,7 +705,7 @@ def _measure(part: str, in_words: bool) -> Measure:
         record if in_words else record_likelihood,
         Counted(
             partial(units if in_words else units_likelihood, part=part),
-            {name: partial(function, part=part) for name, function in values.items()},
+            values,
             partial(tables, part=part),
             {"groups": partial(with_items, part=part)},
         ),

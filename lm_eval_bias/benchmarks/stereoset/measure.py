@@ -192,17 +192,17 @@ def choice_units(answers: Any, **_: Any) -> Frames:
     }
 
 
-def of_compared(x: Any, total: Any, **_: Any) -> Values:
+def of_compared(x: Any, total: Any) -> Values:
     n = total(1)
     return {**scores(x, total), **graded(x, total), "examples": (n, n), **means("ties")(x, total)}
 
 
-def of_complete(x: Any, total: Any, **_: Any) -> Values:
+def of_complete(x: Any, total: Any) -> Values:
     shares = [mean(total, x[letter])[0] for letter in LETTERS]
     return {"letter_preference": (100 * (np.max(shares, axis=0) - 1 / 3), total(1))}
 
 
-def tables(units: Frames, rows: GroupRows, **_: Any) -> dict[str, Table]:
+def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """categories: the scores of all and of each domain."""
     names = [LOG_ODDS, *(prefix + score for prefix in ("", "chosen_") for score in SCORES)]
     categories = []
@@ -267,10 +267,10 @@ TABLED = [Metric("terms", "count", "", stderr=False)]
 OF_SENTENCES = {"asked": means("unanswered", "letter_mass"), "compared": of_compared}
 OF_LETTERS: dict[str, Callable[..., Values]] = {
     **OF_SENTENCES,
-    "chosen": lambda x, total, **_: {
+    "chosen": lambda x, total: {
         f"chosen_{name}": value for name, value in scores(x, total).items() if name in SCORES
     },
-    "begun": lambda x, total, **_: {"left_out": (total(x["lost"]), total(1))},
+    "begun": lambda x, total: {"left_out": (total(x["lost"]), total(1))},
     "complete": of_complete,
 }
 SENTENCES = Measure(
