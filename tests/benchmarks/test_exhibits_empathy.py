@@ -74,8 +74,14 @@ def test_the_gap_by_emotion_begins_with_all_events_and_the_valences(religion):
             assert repr(rows[0][name + end]) == repr(whole[name + end])
 
 
+def test_the_colours_of_figure_4_are_the_cultures_of_table_4(nationality):
+    places = shown("empathy_nationality", "Figure 4", nationality)
+    colours = {row["label"]: row["colour"] for row in places}
+    assert colours["Mexico"] == "Latin America" and len(places) == 21
+
+
 def test_what_a_run_lacks_is_said_and_not_drawn(religion):
-    assert missing("empathy_religion", religion) == set()
+    assert missing("empathy_religion", religion) == {"Figure 4"}
     # Cut off within the first event: nothing is defined, and no map is drawn of nothing.
     nothing = run_of(
         "empathy_religion",
@@ -83,7 +89,11 @@ def test_what_a_run_lacks_is_said_and_not_drawn(religion):
         lambda doc: [50.0],
         missing="complete",
     )
-    assert missing("empathy_religion", nothing) == {"The gap by emotion", "Figures 2, 3, 5 and 6"}
+    assert missing("empathy_religion", nothing) == {
+        "Figure 4",
+        "The gap by emotion",
+        "Figures 2, 3, 5 and 6",
+    }
     assert all(e.needs for e in TASKS["empathy_religion"].measure.exhibits if not rows(e, nothing))
 
 

@@ -13,12 +13,15 @@ from lm_eval_bias.exhibit import (
     Table,
     Tables,
     intervals,
+    is_number,
     with_numbers,
 )
 
 EMPATHY = "empathy"
 """The paper, as `data.paper_values` names it."""
 PAIRED = "an event of which every pair has a number"
+PLACES = 2
+"""Decimals of a place on a map whose axes have no unit."""
 
 EVENTS = Column("events", "Events", "count")
 EVENTS_M0 = Column("events_m0", "Events", "count")
@@ -39,6 +42,26 @@ def _by_emotion(tables: Tables) -> Table:
         *(dict(row) for row in tables.get("emotions", ())),
     ]
     return with_numbers("delta")(rows)
+
+
+def _on_map(rows: Table) -> Table:
+    """Perceivers with a place, coloured by culture, else group; nations by short names."""
+    cultures = any(row.get("perceiver_culture") for row in rows)
+    groups = [row.get("perceiver_group") for row in rows]
+    short = len(set(groups)) == len(groups)
+    return [
+        {
+            **row,
+            "colour": (row.get("perceiver_culture") or "none")
+            if cultures
+            else row.get("perceiver_group"),
+            "label": row.get("perceiver_group") if short else row.get("perceiver"),
+            "x": round(row["x"], PLACES),
+            "y": round(row["y"], PLACES),
+        }
+        for row in rows
+        if is_number(row.get("x")) and is_number(row.get("y"))
+    ]
 
 
 def _of_numbers(*columns: Column, **about: Any) -> Exhibit:
@@ -132,6 +155,26 @@ HEAT_MAP = Exhibit(
     needs=PAIRED,
 )
 
+FIGURE_4 = Exhibit(
+    name="Figure 4",
+    caption="Which perceivers predict alike: t-SNE of their rows of M, by culture or group",
+    source=Rows("perceivers"),
+    columns=(
+        Column("perceiver", "Perceiver"),
+        Column("perceiver_group", "Group"),
+        Column("colour", "Culture, or group"),
+        Column("x", "x"),
+        Column("y", "y"),
+    ),
+    how_to_read="Personas that lie together predict alike for the same experiencers.",
+    caveat="t-SNE keeps neighbours only: distances between clumps, their sizes and the axes mean "
+    "nothing; another seed makes another map.",
+    figure=Figure("scatter", x="x", y="y", colour="colour", label="label"),
+    then=_on_map,
+    needs="more than five perceivers (empathy_nationality, empathy_race), and an event of which "
+    "every pair has a number",
+)
+
 BY_EMOTION = Exhibit(
     name="The gap by emotion",
     caption="The gap beyond repetition over all events, and over those of each emotion",
@@ -149,7 +192,7 @@ BY_EMOTION = Exhibit(
 
 
 def _exhibits(*refused: Column) -> tuple[Exhibit, ...]:
-    return (TABLE_2, BY_EMOTION, TABLE_3, HEAT_MAP, _table_6(*refused), TABLE_7)
+    return (TABLE_2, BY_EMOTION, TABLE_3, HEAT_MAP, FIGURE_4, _table_6(*refused), TABLE_7)
 
 
 GENERATED = _exhibits(Column("refused", "Answers that decline", "%"))

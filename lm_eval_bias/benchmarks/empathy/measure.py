@@ -1,4 +1,4 @@
-"""The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figure 2)."""
+"""The empathy gap: delta with its test and interval, M0 and M (Tables 2 to 7, Figures 2 and 4)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -57,6 +57,8 @@ POINTS = {
     "gap_beyond_repetition": ("both", ["beside", "placebos"]),
 }
 """Of each gap in points the events and matrices that it counts."""
+PERPLEXITY, TSNE_SEED = 5, 42
+"""Of t-SNE, in the authors' program."""
 
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
@@ -284,7 +286,8 @@ def of_answers(x: Any, total: Any) -> Values:
 
 
 def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
-    """pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps)."""
+    """pairs (M0, M, tests and mask: Figure 2), emotions and valences (their gaps), perceivers
+    (Figure 4)."""
 
     def lines(*columns: str) -> Table:
         result = []
@@ -296,7 +299,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
 
     valences = lines("valence")
     return {
-        "pairs": of_pairs(units["answers"].astype(object), np.stack(units["matrix"]["people"])),
+        **of_pairs(units["answers"].astype(object), np.stack(units["matrix"]["people"])),
         "emotions": lines("emotion", "valence"),
         "valences": [
             row for v in ("positive", "negative") for row in valences if row["valence"] == v
@@ -304,22 +307,42 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     }
 
 
-def of_pairs(answers: Any, given: Any) -> Table:
+def of_pairs(answers: Any, given: Any) -> dict[str, Table]:
     answers = answers.where(answers.notna(), None)
-    perceivers = answers.drop_duplicates("perceiver")[["perceiver", "perceiver_group"]]
+    people = ["perceiver", "perceiver_group", "perceiver_culture"]
+    perceivers = answers.drop_duplicates("perceiver")[people]
     g, known = len(perceivers), perceivers["perceiver_group"].notna().to_numpy()
     others = answers.drop_duplicates("experiencer")[["experiencer", "experiencer_group"]][:g]
     m0, (one, two) = mean_intensity(given), (paired_tests(given, role) for role in ROLES)
+    z = normalise(m0)
     numbers = {
         "mean_intensity": m0,
-        "z": normalise(m0),
+        "z": z,
         "p_against_perceiver": one,
         "p_against_experiencer": two,
         "masked": masked([one, two], np.flatnonzero(~known)),
     }
     cells = {name: matrix[:g, : len(others)].ravel() for name, matrix in numbers.items()}
-    pairs: Table = perceivers.merge(others, how="cross").assign(**cells).to_dict("records")
-    return pairs
+    pairs = perceivers[people[:2]].merge(others, how="cross").assign(**cells)
+    x, y = projected(z[:g][known]).T
+    places = perceivers[known].assign(x=x, y=y)
+    return {"pairs": pairs.to_dict("records"), "perceivers": places.to_dict("records")}
+
+
+def projected(rows: np.ndarray) -> np.ndarray:
+    """Figure 4: t-SNE of the perceivers' rows of M, shape (perceivers, names) -> (perceivers, 2).
+
+    NaN without M, and with too few perceivers. Source: section 5.2.
+    """
+    if len(rows) <= PERPLEXITY or np.isnan(rows).any():
+        return np.full((len(rows), 2), nan)
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    # Threads that wait for one another take a thousand times as long on so little.
+    with threadpool_limits(1):
+        tsne = TSNE(n_components=2, perplexity=PERPLEXITY, random_state=TSNE_SEED)
+        return np.asarray(tsne.fit_transform(rows), dtype=float)
 
 
 COUNTED = Counted(
