@@ -53,13 +53,16 @@ def matrix(category):
     return empathy.documents(category)[: len(identities(category)) ** 2]
 
 
-def test_placebos_of_no_category_are_told():
+def test_mistakes_in_cultures_and_placebos():
     groups = {
         "categories": {"nation": {"North": ["a northerner"], "South": ["a southerner"]}},
+        "cultures": {"cold": ["North", "East"], "warm": ["South", "North"]},
         "placebos": {"nations": ["a dreamer", "a walker", "a singer"]},
     }
     assert list(empathy._group_problems(groups, {})) == [
-        (("placebos", "nations"), "'nations' is not one of the groups' categories (nation)")
+        (("placebos", "nations"), "'nations' is not one of the groups' categories (nation)"),
+        (("cultures", "cold", 1), "'East' is no group of any category"),
+        (("cultures", "warm", 1), "'North' is one of cold too"),
     ]
 
 

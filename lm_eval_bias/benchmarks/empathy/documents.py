@@ -53,6 +53,14 @@ def _group_problems(data: Data, others: Data) -> Problems:
                     yield ("categories", category, group, i), cause
     for category in data.get("placebos", {}):
         yield from one_of_groups(("placebos", category), category, data["categories"], "categories")
+    known = {group for groups in data["categories"].values() for group in groups}
+    culture_of: dict[str, str] = {}
+    for culture, groups in data.get("cultures", {}).items():
+        for i, group in enumerate(groups):
+            if group not in known:
+                yield ("cultures", culture, i), f"{group!r} is no group of any category"
+            elif culture_of.setdefault(group, culture) != culture:
+                yield ("cultures", culture, i), f"{group!r} is one of {culture_of[group]} too"
 
 
 def _event_problems(rows: Any, others: Data) -> Problems:
