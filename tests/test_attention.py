@@ -75,15 +75,12 @@ def test_who_writes_right_answers_responds_and_no_rule_or_refusal_does(task):
         assert number.n >= 5
         return number.value
 
-    def prompt(doc):
-        return asked.doc_to_text(doc)
-
     assert moved(partial(written, task)) == 100
     assert moved(partial(written, task, choose=np.argmin)) == -100
-    for place in (0, 1, -1):
+    for place in (0, -1):
         same = partial(written, task, choose=lambda v, at=place: range(len(v))[at])
         assert abs(moved(same)) < 1e-9
-    assert moved(prompt) == moved(lambda doc: "I cannot answer that.") == 0
+    assert moved(asked.doc_to_text) == moved(lambda doc: "I cannot answer that.") == 0
 
 
 OWN = {

@@ -106,7 +106,6 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
         ("empathy_religion_ci", ["emotion"], 12, 4 * (36 + 25)),
         ("mist_wabt_ci", ["pair", "dimension", "template"], 10 * 3 * 3, 4),
         ("mist_aat_ci", ["side", "template"], 2 * 3, 80),
-        ("bistereo_nli_generate_ci", ["favoured"], 2, 1040),
     ],
 )
 def test_every_stratum_has_its_share(name, columns, strata, size):
