@@ -134,17 +134,6 @@ def test_the_test_workflow_does_what_ci_run_does(root):
     assert job["steps"][-1]["run"] == "make ${{ matrix.target }}"
 
 
-def test_the_address_of_the_repository_brings_the_badge_of_that_workflow(root, tmp_path):
-    page = (root / "docs/releasing.md").read_text()
-    lines = re.search(r"^   tests=.*\n   sed .*", page, re.M)[0].replace("NAME", "me")
-    shutil.copy(root / "README.md", tmp_path)
-    subprocess.run([*BASH, lines], cwd=tmp_path, check=True)
-    title, empty, badge, *rest = (tmp_path / "README.md").read_text().splitlines()
-    workflow = "https://github.com/me/lm-eval-bias/actions/workflows/test.yml"
-    assert badge == f"[![tests]({workflow}/badge.svg?branch=main)]({workflow})"
-    assert [title, *rest] == (root / "README.md").read_text().splitlines() and not empty
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("workflow", [github, gitlab])
 def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):

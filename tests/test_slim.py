@@ -8,7 +8,6 @@ import pytest
 from packaging.requirements import Requirement
 
 import lm_eval_bias.models as model_types
-from lm_eval_bias.data import small_model
 from lm_eval_bias.usage import UsageError
 
 LOCAL = {"accelerate", "peft", "torch", "transformers"}
@@ -63,10 +62,3 @@ def test_a_model_type_without_its_packages_names_the_extra(name, monkeypatch):
         getattr(model_types, name)
     command = f"pip install 'lm-eval-bias[{extra}]'"
     assert str(error.value) == f"the package {missing} is missing; run: {command}"
-
-
-def test_the_small_model_names_what_it_lacks_before_it_is_fetched(tmp_path, monkeypatch):
-    monkeypatch.setattr(small_model, "find_spec", lambda name: name != "torch" or None)
-    monkeypatch.setattr(small_model, "_fetch", None)
-    with pytest.raises(UsageError, match=r"package torch is missing; run: pip .*\[model\]"):
-        small_model.make(tmp_path / "m")
