@@ -710,10 +710,12 @@ def _thought(
 ) -> Table:
     """How many thought, in percent, and each primary number with and without."""
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
-    row: Record = {THOUGHT: 100 * sum(thought) / max(len(records), 1)}
+    if not thought:
+        return []
+    row: Record = {THOUGHT: 100 * sum(thought) / len(records)}
     without = without_unseen(measure, records, options, errors=False, column=WITHOUT_THINKING)
     if not without:
-        return [row] * bool(thought)
+        return [row]
     row[CLOSED] = 100 * mean(record[CLOSED] for record in records)
     row[TOKENS] = mean(record[TOKENS] for record in records)
     ways = {"value": values, WITHOUT_THINKING: without.values}

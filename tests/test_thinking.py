@@ -225,7 +225,7 @@ def test_a_thought_without_an_end_is_unanswered():
     assert {record["without_thinking"]["log_odds"] for record in records} == {0.0}
 
 
-# ---- Conversations, caches, draws
+# ---- Conversations, caches
 
 
 def test_the_last_turn_of_a_conversation_is_thought_about():
@@ -262,16 +262,6 @@ def test_a_prompt_is_thought_about_once_and_a_cache_keeps_it(tmp_path):
     assert str(found[0]["hbb_ci"][0]["resps"]) == str(found[1]["hbb_ci"][0]["resps"])
     assert lm.think_end_token == "</think>" and lm.enable_thinking
     assert "tok_decode" not in vars(lm)
-
-
-def test_a_thought_is_drawn_as_gen_kwargs_say():
-    lm = thinker("Qwen3", script=["H", "m"])
-    options = {"gen_kwargs": "max_gen_toks=40,do_sample=true,temperature=1.0"}
-    first, second = (
-        thoughtful(lm, limit=2, torch_random_seed=seed, **options)["samples"]["hbb_ci"]
-        for seed in (1, 2)
-    )
-    assert first[0]["resps"] != second[0]["resps"]
 
 
 # ---- The condition

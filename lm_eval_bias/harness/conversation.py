@@ -56,7 +56,6 @@ class Conversation:
         self.messages: list[dict[str, str]] = []
         self.answers: list[Answer] = []
         self.behind: dict[str, Any] = {}
-        self.open: set[str] = set()
 
     @property
     def turn(self) -> Config:
@@ -65,7 +64,8 @@ class Conversation:
 
     def prompt(self) -> Any:
         if behind := self.turn.get("behind"):
-            return self.behind[behind]
+            # one without an end is asked all the same, as in the other processes
+            return self.behind[behind] or self.behind[""]
         text = self.turn.get("user")
         if text is None:
             earlier = [message["content"] for message in self.messages[1::2]]
@@ -89,12 +89,10 @@ class Conversation:
             asked = self.behind[""]
             found = beginning(opened_thought(asked, self.messages[-1]["content"]), text)
             for where, begun in zip((OWN, EMPTY), found, strict=True):
-                self.behind[where] = asked + (begun or "")
-                if begun is None:
-                    self.open.add(where)
+                self.behind[where] = None if begun is None else asked + begun
             count = 0 if found[0] == "" else token_counts.count_text(lm, found[0] or text)
             text = Thought(text)
-            text.tokens, text.closed = count, OWN not in self.open
+            text.tokens, text.closed = count, found[0] is not None
         self.answers.append(text)
         # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
         # the user in a row.
@@ -175,7 +173,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
         for s, p, choices in part:
             kept = 4 if s.turn.get("counted") else 2
             answer: list[Any] = [tuple(next(likelihoods))[:kept] for _ in choices]
-            if s.turn.get("behind") in s.open:  # asked all the same, as in the other processes
+            if s.behind[s.turn.get("behind", "")] is None:
                 answer = [(nan, *others) for _, *others in answer]
             exclusive = s.turn.get("exclusive")
             s.answers.append(made_exclusive(answer, longer(p, choices)) if exclusive else answer)
