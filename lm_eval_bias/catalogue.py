@@ -2,10 +2,12 @@
 
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,6 +77,17 @@ class Task:
     @property
     def paper(self) -> str:
         return str(self.metadata.get("paper", ""))
+
+    @property
+    def citations(self) -> list[str]:
+        """BibTeX of the README beside its YAML, or of the harness's folder of its name."""
+        readmes = [self.path.with_name("README.md")]
+        if self.is_of_harness and (harness := importlib.util.find_spec("lm_eval")):
+            folders = accumulate(self.name.split("_"), "{}_{}".format)
+            tasks = Path(harness.origin or "").with_name("tasks")
+            readmes += [tasks / name / "README.md" for name in folders]
+        texts = [path.read_text(encoding="utf-8") for path in readmes if path.is_file()]
+        return re.findall(r"^@\w+\{.*?^\}", "\n".join(texts[-1:]), re.M | re.S)
 
     @property
     def about(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from lm_eval_bias import catalogue, writing
+from lm_eval_bias import __version__, catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan
 from lm_eval_bias.data import paper_values
 from lm_eval_bias.results import runs, verdict
@@ -28,9 +28,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "index.html, and a page for each model: what was found, the tables and figures of the "
         "papers with what these print beside, warnings, and some of the questions with their "
         "answers. The pages need no network and no script. Figures stand beside them as SVG, "
-        "PNG and PDF, tables as CSV and LaTeX. Of two runs of the same model and task the newest "
-        "counts; those in another wording, chat template or system message give its numbers a "
-        "range. No model is asked."
+        "PNG and PDF, tables as CSV, LaTeX and Markdown. Of two runs of the same model and task "
+        "the newest counts; those in another wording, chat template or system message give its "
+        "numbers a range. No model is asked."
     )
     finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
@@ -63,7 +63,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latex_papers",
         action="store_true",
-        help="the papers' numbers in the LaTeX tables, too, as on the page",
+        help="the papers' numbers in the LaTeX and Markdown tables, too, as on the page",
+    )
+    parser.add_argument(
+        "--cite",
+        action="store_true",
+        help="also citations.bib: BibTeX of this program, and of the papers of the runs' tasks",
     )
     parser.add_argument(
         "--brief",
@@ -90,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
+    papers = cited([known[task] for task in sorted(tasks) if task in known])
     with finished.reader(finished_runs.answers, len(finished_runs.runs)) as answers:
         tests = page.write(
             finished_runs,
@@ -100,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             printed if arguments.brief else None,
             arguments.latex_papers,
             answers,
+            papers if arguments.cite else "",
         )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)
@@ -107,6 +114,17 @@ def run(arguments: argparse.Namespace) -> int:
     print(*(textwrap.fill(line, finished.width()) for line in lines), sep="\n\n")
     print(f"wrote {arguments.output / 'index.html'}")
     return finished.drawn()
+
+
+def cited(tasks: Sequence[catalogue.Task]) -> str:
+    """BibTeX of this program and of papers."""
+    program = f"""@software{{lm-eval-bias,
+  title   = {{lm-eval-bias}},
+  author  = {{{{The lm-eval-bias authors}}}},
+  version = {{{__version__}}}
+}}"""
+    papers = dict.fromkeys(entry for task in tasks for entry in task.citations)
+    return "\n\n".join([program, *papers, ""])
 
 
 def chromium() -> str | None:

@@ -8,7 +8,7 @@ from lm_eval_bias.exhibit import Exhibit, Figure, Row, known
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.table import number_text, unit_text
 
-LONGEST, LABEL = 60, 24
+LONGEST, LABEL = 120, 24
 """Characters of a name on an axis, and of a text beside a point or in a cell."""
 MARKS = 6000
 """Nobody can read a figure of more marks."""

@@ -291,7 +291,7 @@ def order(column: Column, entry: Entry | None) -> float:
 
 
 LEGEND = (
-    "Each number stands with its 95 % interval. A number without one has no rank.",
+    "A number stands with its 95 % interval, if it has one; without one it has no rank.",
     "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
     "distance from it is better, whatever the sign. 1–3 means that the data leave ranks 1 to 3 "
     "open. Models that share a letter do not differ significantly.",

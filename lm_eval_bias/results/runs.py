@@ -332,7 +332,9 @@ def find(
             runs = _of_results(path, name and name["date"], clean(content), known, notes)
             for run in runs:
                 model = place.name or run.model
-                read.append(run._replace(place=place, model=model, recorded=recorded))
+                source = at(content, "configs", run.task, "metadata", "config_source")
+                own = {**recorded, "config_source": source}
+                read.append(run._replace(place=place, model=model, recorded=own))
         except Unreadable as error:
             if not name or name["stem"] == "results" or path in given:
                 again = "if it was cut off or changed, run again, or delete it"

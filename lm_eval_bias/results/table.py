@@ -1,5 +1,5 @@
 """One `Table`, and how it and its numbers are written: text, Markdown, CSV. LaTeX is in
-`results.latex`."""
+`show.latex`."""
 
 import csv
 import io
@@ -21,13 +21,22 @@ _ROUNDING, _GREAT = 1e-12, 1e9
 
 class Cell(NamedTuple):
     """interval: "[low, high]". note: a second line; of a title, the unit. link: a page that the
-    text leads to. value: the number, which sorts."""
+    text leads to. value: the number, which sorts. n, verdict: of a number; they stand with the
+    note."""
 
     text: str
     interval: str = ""
     note: str = ""
     link: str = ""
     value: float = nan
+    n: str = ""
+    verdict: str = ""
+
+    @property
+    def lines(self) -> tuple[str, str, str]:
+        """What is shown: text, interval, and all else."""
+        size = f"n = {self.n}" if self.n else ""
+        return self.text, self.interval, "; ".join(filter(None, (size, self.note, self.verdict)))
 
 
 class Table(NamedTuple):
@@ -40,10 +49,40 @@ class Table(NamedTuple):
     title: str = ""
 
 
+_BESIDE = {
+    "interval": Cell("95 % interval"),
+    "n": Cell("n"),
+    "note": Cell(""),
+    "verdict": Cell("answer"),
+}
+
+
 def texts(rows: Sequence[Sequence[Cell]]) -> frozenset[int]:
     """The columns without a number."""
     columns = enumerate(zip(*rows, strict=True))
     return frozenset(i for i, cells in columns if all(isnan(cell.value) for cell in cells))
+
+
+def apart(table: Table) -> tuple[Table, list[int]]:
+    """A table with interval, n, note and verdict of a number in columns of their own, unless
+    another has that n; and to which column each belongs."""
+    made: list[tuple[int, bool, list[Cell]]] = []
+    for i, head in enumerate(table.head):
+        cells = [row[i] for row in table.rows]
+        if i in table.words:
+            made.append((i, True, [head, *cells]))
+            continue
+        for name, title in {"text": head, **_BESIDE}.items():
+            texts = [getattr(cell, name) for cell in cells]
+            known = any(
+                all(text in ("", cell.text) for text, cell in zip(texts, other[1:], strict=True))
+                for *_, other in made
+            )
+            if name == "text" or (any(texts) and not (name == "n" and known)):
+                made.append((i, name in ("note", "verdict"), [title, *map(Cell, texts)]))
+    words = frozenset(place for place, (_, is_text, _) in enumerate(made) if is_text)
+    head_row, *rows = zip(*(cells for *_, cells in made), strict=True) if made else [()]
+    return Table(head_row, rows, words, table.title), [i for i, *_ in made]
 
 
 # ---- Numbers
@@ -87,13 +126,12 @@ def interval_text(number: Number, unit: str = "") -> str:
     return f"[{low}, {number_text(number.high, unit, (number.value, number.low))}]"
 
 
-def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
+def number_cell(number: Number, unit: str = "", note: str = "", verdict: str = "") -> Cell:
     ends = (number.low, number.high) if number.low < number.high else ()
     is_n = unit == "count" and number.value == number.n
-    size = "" if number.n is None or is_n else f"n = {number.n:,}"
-    notes = "; ".join(part for part in (size, note) if part)
+    size = "" if number.n is None or is_n else f"{number.n:,}"
     text = number_text(number.value, unit, ends)
-    return Cell(text, interval_text(number, unit), notes, value=number.value)
+    return Cell(text, interval_text(number, unit), note, "", number.value, size, verdict)
 
 
 def ends_text(counts: Iterable[float | None]) -> str:
@@ -130,7 +168,7 @@ def text(table: Table, width: float = inf) -> str:
         (r, i)
         for r, row in enumerate(table.rows)
         for i in table.words
-        if i and isfinite(width) and sum(map(len, row[i][:3])) > _SENTENCE
+        if i and isfinite(width) and sum(map(len, row[i].lines)) > _SENTENCE
     }
     rows = [
         [Cell("") if (r, i) in long else cell for i, cell in enumerate(row)]
@@ -147,7 +185,7 @@ def text(table: Table, width: float = inf) -> str:
         groups[-1].append(column)
     blocks = [["  ".join(line).rstrip() for line in zip(*group, strict=True)] for group in groups]
     for r, i in sorted(long):
-        below = (_indented(part, width) for part in table.rows[r][i][:3] if part)
+        below = (_indented(part, width) for part in table.rows[r][i].lines if part)
         blocks[-1][r + 1] = "\n".join([blocks[-1][r + 1], *below])
     return "\n\n".join(map("\n".join, blocks))
 
@@ -164,7 +202,7 @@ def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
 
 
 def _column(table: Table, i: int) -> list[str]:
-    cells = [[visible(part) for part in row[i][:3]] for row in table.rows]
+    cells = [[visible(part) for part in row[i].lines] for row in table.rows]
     widths = [max((len(cell[part]) for cell in cells), default=0) for part in range(3)]
     sides = ("<" if i in table.words else ">", "<", "<")
     lines = [
@@ -189,7 +227,8 @@ def markdown(table: Table) -> list[str]:
 
 
 def _markdown(cell: Cell) -> str:
-    parts = (markdown_text(cell.text), cell.interval, markdown_text(cell.note))
+    text, interval, note = cell.lines
+    parts = (markdown_text(text), interval, markdown_text(note))
     return "<br>".join(part for part in parts if part)
 
 

@@ -173,6 +173,25 @@ def kind(run: Run, metric: Metric, number: Number, group: str | None = None) -> 
     return verdict(run, metric, number, group).kind if is_test(metric) else ""
 
 
+def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
+    """Rows of an exhibit, a number NAME that tests a question with its NAME_verdict."""
+    figure, key = exhibit.figure, getattr(exhibit.source, "by", None)
+    tests = {name: name for name in exhibit.metrics}
+    if figure and figure.test:
+        tests[figure.x], key = figure.test, figure.y
+    judged = rows
+    for name, test in tests.items():
+        if (metric := run.metric(test)) and is_test(metric):
+            whole = run.number(test)
+            judged = [
+                {**row, f"{name}_verdict": kind(run, metric, number, group)}
+                for row in judged
+                for number in [number_of(row, name)]
+                for group in [None if number[:3] == whole[:3] else row.get(key or "")]
+            ]
+    return list(judged)
+
+
 def _unusable(run: Run, number: Number) -> str:
     """Why a number answers no question; empty where it does."""
     for percent in run.rates().values():

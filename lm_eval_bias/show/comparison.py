@@ -1,6 +1,6 @@
 """The page of a comparison of two runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -10,6 +10,7 @@ from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
 from lm_eval_bias.results.leaderboard import about, declared
+from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, interval_text, number_cell, number_text
 from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
 from lm_eval_bias.show import page_figures
@@ -53,6 +54,7 @@ def page(comparison: Comparison) -> Page:
         LEGEND,
         [names | _row(comparison, row) for row in comparison.rows]
         + [{**names, "task": task, "refused": why} for task, why in refused],
+        page_figures.source(_runs(comparison, comparison.pairs)),
     )
 
 
@@ -78,8 +80,8 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
             [
                 Cell(f"{row.task}/{row.name}", note=about(row.metric)),
                 *(
-                    number_cell(Number(number.value, n=number.n), unit, "; ".join(filter(None, of)))
-                    for (number, *of) in _both(row)
+                    number_cell(Number(number.value, n=number.n), unit, text, own)
+                    for number, own, text in _both(row)
                 ),
                 Cell(signed, interval_text(difference.number, unit), value=difference.difference),
                 Cell(number_text(row.p, "p"), value=row.p),
@@ -130,6 +132,17 @@ def _figures(comparison: Comparison) -> list[Callable[[], str]]:
     ]
 
 
+def _runs(comparison: Comparison, tasks: Iterable[str]) -> list[Run]:
+    """Those that are compared, named by their sides."""
+    return [
+        run._replace(model=f"{side} {name}")
+        for task in tasks
+        for side, name, run in zip(
+            ("first", "second"), comparison.names, comparison.pairs[task][:2], strict=True
+        )
+    ]
+
+
 def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], name: str) -> str:
     shown = [
         {
@@ -139,11 +152,6 @@ def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], n
         }
         for row in rows[:DRAWN]
     ]
-    first, second = comparison.names
-    runs = []
-    for pair in (comparison.pairs[task] for task in dict.fromkeys(row.task for row in rows)):
-        runs.append(pair.one._replace(model=f"first {first}"))
-        runs.append(pair.two._replace(model=f"second {second}"))
     how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
     title = "Largest in standard errors first; p after Holm"
     return page_figures.figure(
@@ -153,7 +161,7 @@ def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], n
         name=name,
         title=f"The {DRAWN} largest of {len(rows)}. {title}" if len(rows) > DRAWN else title,
         seen=f"Do numbers in {unit} differ? {counts([row.verdict.kind for row in rows])}",
-        source=page_figures.source(runs),
+        source=page_figures.source(_runs(comparison, dict.fromkeys(row.task for row in rows))),
     )
 
 

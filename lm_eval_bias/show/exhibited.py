@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import takewhile
 from math import isnan
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
-from lm_eval_bias.exhibit import Column, Exhibit, Row
+from lm_eval_bias.exhibit import Column, Exhibit, Row, is_number
 from lm_eval_bias.results.runs import Run, as_float, number_of
 from lm_eval_bias.results.table import (
     Cell,
@@ -186,44 +188,33 @@ def cell(row: Row, name: str, unit: str = "", paper: bool = False) -> Cell:
     value = as_float(raw)
     if isnan(value) and not isinstance(raw, float):  # a text, or more digits than a float has
         return Cell(str(raw)[:LONGEST])
-    return number_cell(number_of(row, name), unit)
+    return number_cell(number_of(row, name), unit, verdict=str(row.get(f"{name}_verdict") or ""))
 
 
 def table(
     exhibit: Exhibit, models: Sequence[tuple[str, Rows]], papers: Sequence[PaperRows]
 ) -> Table:
-    """models: each with its rows. papers: their numbers stand beside the row of the same texts,
-    others below."""
-    columns, ours = exhibit.columns, [row for _, rows in models for row in rows]
-    head = [_title(column) for column in columns]
-    names = [Cell(model) for model, rows in models for _ in rows]
-    body = [[cell(row, column.name, column.unit) for column in columns] for row in ours]
-    below = []
-    for paper in papers:
-        mark = "not comparable" if paper.incomparable else ""
-        alike = [[row for row in paper.rows if _alike(columns, row, own)] for own in ours]
-        beside = [rows[-1] if rows else {} for rows in alike]
-        for column in columns:
-            if any(isinstance(row.get(column.name), float) for row in beside):
-                note = filter(None, (_title(column).text, _title(column).note, mark))
-                head.append(Cell(paper.model, note=", ".join(note)))
-                for cells, row in zip(body, beside, strict=True):
-                    cells.append(cell(row, column.name, paper=True))
-        for row in paper.rows:
-            if not any(row in rows for rows in alike):
-                names.append(Cell(paper.model, note=mark))
-                below.append([cell(row, c.name, c.unit, paper=True) for c in columns])
-    body += [[*cells, *[Cell("–")] * (len(head) - len(columns))] for cells in below]
-    if len(models) > 1 or below:
-        head = [Cell(MODEL.capitalize()), *head]
-        body = [[name, *cells] for name, cells in zip(names, body, strict=True)]
-    return Table(head, body, texts(body))
-
-
-def _alike(columns: Sequence[Column], row: Row, own: Row) -> bool:
-    """Whether our row has all texts of a paper's row, which must have some."""
-    words = [(c.name, row[c.name]) for c in columns if not c.unit and isinstance(row[c.name], str)]
-    return bool(words) and own.items() >= dict(words).items()
+    """models: each with its rows. Rows of the same texts stand together, those of papers last."""
+    columns = exhibit.columns
+    words = [column.name for column in takewhile(lambda column: not column.unit, columns)]
+    texts_of: list[Row] = []
+    body = []
+    named = [(Cell(model), row, False) for model, rows in models for row in rows]
+    for printed in papers:
+        name = Cell(printed.model, note="not comparable" * bool(printed.incomparable))
+        named += [(name, row, True) for row in printed.rows]
+    for name, row, paper in named:
+        own = {word: row[word] for word in words if isinstance(row.get(word), str)}
+        alike = (i for i, texts in enumerate(texts_of) if own and texts.items() >= own.items())
+        place = next(alike, len(texts_of))
+        texts_of += [own] * (place == len(texts_of))
+        cells = [cell(row, column.name, column.unit, paper) for column in columns]
+        body.append((place, [name, *cells]))
+    sorted_body = [cells for _, cells in sorted(body, key=itemgetter(0))]
+    head = [Cell(MODEL.capitalize()), *map(_title, columns)]
+    if len({cells[0] for cells in sorted_body}) == 1:
+        head, sorted_body = head[1:], [cells[1:] for cells in sorted_body]
+    return Table(head, sorted_body, texts(sorted_body))
 
 
 def _title(column: Column) -> Cell:
@@ -267,6 +258,19 @@ def plain(rows: Rows) -> Table:
     names = [key for key in keys if key not in ends]
     body = [[cell(row, name) for name in names] for row in rows]
     return Table([Cell(name) for name in names], body, texts(body))
+
+
+def says_little(exhibit: Exhibit, rows: Rows) -> str:
+    """Why an exhibit is folded; empty where it is not."""
+    names = [column.name for column in exhibit.columns if column.unit not in ("", "count")]
+    shown = [number_of(row, name) for row in rows for name in names if is_number(row.get(name))]
+    figure = exhibit.figure
+    if shown and not any(number.value for number in shown):
+        return "all its numbers are 0"
+    drawn = [number_of(row, figure.x) for row in rows] if figure and figure.low else []
+    if drawn and not any(number.low < number.high for number in (*drawn, *shown)):
+        return "none of its numbers has an interval"
+    return ""
 
 
 def sizes(exhibit: Exhibit, rows: Rows) -> str:

@@ -11,7 +11,9 @@ LIST = ".lm-eval-bias-report"
 """The file that names those which a report wrote, a line each, so that the next one knows them for
 its own."""
 _FIRST = "files of a report of lm-eval-bias"
-_OURS = re.compile(r"((figures|tables)/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|svg|png|pdf|csv|tex)")
+_OURS = re.compile(
+    r"((figures|tables)/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|svg|png|pdf|csv|tex|md|bib)"
+)
 
 DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 """Names that Windows takes for a device, whatever follows their first point."""

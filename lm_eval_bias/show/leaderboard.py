@@ -74,6 +74,7 @@ def page(board: Board) -> Page:
             for column in section.columns
             if model in column.entries
         ],
+        page_figures.source([run for section in sections for run in section.runs]),
     )
 
 
@@ -143,8 +144,8 @@ def _cell(column: Column, entry: Entry | None) -> Cell:
     if entry is None:
         return Cell("")
     rank = f"rank {place(entry)} of {column.ranked}, {entry.ties}" if entry.rank else ""
-    note = "; ".join(filter(None, (rank, entry.verdict, entry.range)))
-    return number_cell(entry.number, column.metric.unit, note)
+    note = "; ".join(filter(None, (rank, entry.range)))
+    return number_cell(entry.number, column.metric.unit, note, entry.verdict)
 
 
 def place(entry: Entry) -> str:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from lm_eval_bias.exhibit import Row
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import harmless, markdown_text, visible
-from lm_eval_bias.results.latex import latex as latex_tables
 from lm_eval_bias.results.table import Table, csv_text, finite
 from lm_eval_bias.show import html as pages
+from lm_eval_bias.show import latex as tex
 from lm_eval_bias.show.page_figures import missing
 
 
@@ -33,7 +33,8 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """remarks: title -> lines. legend: how to read it. rows: what CSV and JSON lines have."""
+    """remarks: title -> lines. legend: how to read it. rows: what CSV and JSON lines have. source:
+    `page_figures.source`, for the caption of a table in a paper."""
 
     title: str
     lead: Sequence[str]
@@ -41,6 +42,7 @@ class Page(NamedTuple):
     remarks: Mapping[str, Sequence[str]]
     legend: Sequence[str]
     rows: Sequence[Row]
+    source: str = ""
 
 
 def html(page: Page) -> str:
@@ -56,12 +58,13 @@ def markdown(page: Page) -> str:
     for section in page.sections:
         lines += ["", f"## {markdown_text(section.title)}", ""]
         lines += [markdown_text(section.lead), ""] if section.lead else []
-        for part in section.tables:
+        for part, _ in map(table.apart, section.tables):
             lines += [markdown_text(part.title), ""] if part.title else []
             lines += table.markdown(part)
     for title, remarks in {**page.remarks, "How to read it": page.legend}.items():
         items = [f"- {markdown_text(line)}" for line in remarks]
         lines += ["", f"## {title}", "", *items] if items else []
+    lines += ["", markdown_text(page.source)] * bool(page.source)
     return "\n".join([*lines, ""])
 
 
@@ -85,7 +88,8 @@ def latex(page: Page) -> str:
         for section in page.sections
         for part in section.tables
     ]
-    return latex_tables(tables, page.title, f"tab:{page.title.lower()}")
+    caption = " ".join(filter(None, (f"{page.title}.", *page.lead, page.source)))
+    return tex.latex(tables, caption, f"tab:{page.title.lower()}")
 
 
 def text(page: Page, width: int) -> str:

@@ -10,17 +10,18 @@ from lm_eval_bias.exhibit import rows as exhibit_rows
 from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.results import verdict
-from lm_eval_bias.results.runs import Run, Runs, by_question, last_date
+from lm_eval_bias.results.runs import CHAT_TEMPLATE, Run, Runs, by_question, last_date, listed
 from lm_eval_bias.show import exhibited
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import PAPER, UsageError, nearest
 
 MISSING = "Figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]'."
 
 
 def source(runs: Sequence[Run], counterpart: str = "") -> str:
-    """Where a figure comes from: models, tasks, date, program; its counterpart in a paper."""
+    """Where a figure or table comes from: models, tasks and how they were asked, date, program; its
+    counterpart in a paper."""
     models = list(dict.fromkeys(run.model for run in runs))
-    tasks = (f"{run.task} version {run.version or '?'}" for run in runs)
+    tasks = (f"{run.task} version {run.version or '?'} ({listed(_asked(run))})" for run in runs)
     parts = [
         ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else ""),
         ", ".join(dict.fromkeys(tasks)),
@@ -29,6 +30,13 @@ def source(runs: Sequence[Run], counterpart: str = "") -> str:
         f"counterpart of {counterpart}" if counterpart else "",
     ]
     return f"Source: {'; '.join(part for part in parts if part)}"
+
+
+def _asked(run: Run) -> dict[str, str]:
+    """The number of its documents, and its condition where that is not the usual one."""
+    usual = ("none", "unknown", "main", PAPER)
+    condition = {k: v for k, v in run.condition.items() if v not in usual or k == CHAT_TEMPLATE}
+    return {"documents": f"{run.n:,}", **condition}
 
 
 def missing() -> list[str]:
@@ -67,19 +75,20 @@ def drawn(
     models: Sequence[tuple[Run, Sequence[Mapping[str, Any]]]],
     drawing: Callable[..., dict[str, str | bytes]],
     name: str,
-    counterpart: str,
+    topic: str,
+    where: str,
 ) -> tuple[str, dict[str, str | bytes]]:
-    """The heading of an exhibit's figure, and its files. drawing: `figures.draw.files`. Raises
-    ValueError."""
+    """The heading of an exhibit's figure, and its files. drawing: `figures.draw.files`. topic: the
+    heading of what is no test. where: its `source`. Raises ValueError."""
     rows = [{**row, MODEL: run.model} for run, own in models for row in own]
-    heading = verdict.heading(exhibit, models) or exhibit.topic
+    heading = verdict.heading(exhibit, models) or topic
     files = drawing(
         exhibit,
         rows,
         name=name,
         description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
         heading=heading,
-        source=source([run for run, _ in models], counterpart),
+        source=where,
         n=exhibited.sizes(exhibit, rows),
         model=MODEL if len(models) > 1 else None,
     )
@@ -100,6 +109,7 @@ def of_exhibit(runs: Runs, task: str, name: str) -> dict[str, str | bytes]:
     models = [(run, rows) for run in asked if (rows := exhibit_rows(exhibit, run.tables))]
     counterpart = f"{known.paper}, {name}" * exhibit.numbered
     try:
-        return drawn(exhibit, models, draw.files, "figure", counterpart)[1]
+        where = source([run for run, _ in models], counterpart)
+        return drawn(exhibit, models, draw.files, "figure", exhibit.topic, where)[1]
     except ValueError as error:
         raise UsageError(" ".join(missing()) or f"{name} cannot be drawn: {error}") from error

@@ -4,7 +4,9 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
@@ -21,14 +23,19 @@ _PLAIN = re.compile(r"(?!(true|false|none|nan|inf|infinity)$)[a-z_./~][\w./:@~-]
 
 def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
-    asked: dict[tuple[str, ...], list[str]] = {}
-    for run in runs:
-        words = tuple(_words(run, run.recorded, known.get(run.task, TaskInfo())))
-        asked.setdefault(words, []).append(run.task)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for run in chain.from_iterable((run, *run.others) for run in runs):
+        own = TaskInfo(folder=_folder(run.recorded.get("config_source")))
+        words = tuple(_words(run, run.recorded, known.get(run.task, own)))
+        alike.setdefault(words, []).append(run.task)
     return [
         " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
-        for words, tasks in asked.items()
+        for words, tasks in alike.items()
     ]
+
+
+def _folder(yaml: Any) -> str:
+    return str(Path(yaml).parent) if isinstance(yaml, str) else ""
 
 
 def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:

@@ -13,26 +13,48 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import __version__
 from lm_eval_bias import exhibit as exhibits
-from lm_eval_bias.exhibit import Exhibit
+from lm_eval_bias.exhibit import Column, Exhibit, intervals
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
-from lm_eval_bias.measure import IN_FORM
+from lm_eval_bias.measure import IN_FORM, estimate
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.comparison import of_thinking
-from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.latex import latex
+from lm_eval_bias.results.escape import markdown_text, shortened
 from lm_eval_bias.results.leaderboard import about
 from lm_eval_bias.results.paired import Reader
 from lm_eval_bias.results.runs import Run, Runs, by_question, distinguishing, listed
-from lm_eval_bias.results.table import Cell, Table, number_cell, number_text, unit_text
+from lm_eval_bias.results.table import (
+    Cell,
+    Table,
+    apart,
+    markdown,
+    number_cell,
+    number_text,
+    unit_text,
+)
 from lm_eval_bias.results.transcripts import Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions, repeat
 from lm_eval_bias.show.comparison import differences
 from lm_eval_bias.show.exhibited import PaperRows, Place, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
+from lm_eval_bias.show.latex import latex
 from lm_eval_bias.show.page import csv
-from lm_eval_bias.show.page_figures import drawn, missing
+from lm_eval_bias.show.page_figures import drawn, missing, source
 
+ANSWERS = Exhibit(
+    "What was found",
+    "Each number less its value without bias",
+    RowsOf(""),
+    (
+        Column("question", "Question"),
+        Column("number", "Number"),
+        Column("away", "Less the value without bias"),
+    ),
+    "",
+    "",
+    intervals("away", "number", "question", 0)._replace(label="away_verdict", apart=True),
+)
+"""The figure of the first screen."""
 ROWS = 400
 """Rows up to which a table stands on a page and is written in LaTeX."""
 MANY = 5
@@ -51,7 +73,7 @@ _IN_FORM = 80
 class Block:
     """An exhibit, or another table. heading: of a test its verdict. counterpart: the table or
     figure of a paper. svg: as the drawing made it, trusted. missing: what a run lacks. same: an
-    earlier exhibit with the same explanation."""
+    earlier exhibit with the same explanation. source: of a caption. folded: why it is."""
 
     id: str
     topic: str
@@ -65,6 +87,8 @@ class Block:
     missing: str = ""
     notes: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
+    source: str = ""
+    folded: str = ""
     same: Block | None = None
 
 
@@ -101,12 +125,13 @@ def write(
     brief: Callable[[str], bytes | None] | None = None,
     latex_papers: bool = False,
     answers: Reader = lambda run: None,
+    cited: str = "",
 ) -> list[verdict.Tested]:
     """Write the report; returns its tests.
 
     paper_values: a task -> all that papers print of it. drawing: `figures.draw.files`. brief: a
-    page -> its PDF, for `brief.html`. answers: of runs with and without thinking. UsageError for a
-    folder that holds other things, or that cannot be written.
+    page -> its PDF, for `brief.html`. answers: of runs with and without thinking. cited: BibTeX.
+    UsageError for a folder that holds other things, or that cannot be written.
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
@@ -128,6 +153,8 @@ def write(
         folder.write("brief.html", page)
         if pdf := brief(page):
             folder.write("brief.pdf", pdf)
+    if cited:
+        folder.write("citations.bib", cited)
     folder.finish()
     return [test for model in models for test in model.tests]
 
@@ -176,7 +203,7 @@ class _Writer:
             tables = list(self.tables(run, section.known, f"{stem}-{run.task}", section.id))
             samples = self.transcripts[run.samples]
             sections.append(section._replace(tables=tables, run=run, transcript=samples))
-        drawn = [section for section in sections if any(block.svg for block in section.blocks)]
+        drawn = [s for s in sections if any(b.svg and not b.folded for b in s.blocks)]
         papers: dict[str, str] = {}
         for section in (*drawn, *sections):
             papers.setdefault(section.known.paper or section.title, section.id)
@@ -209,6 +236,7 @@ class _Writer:
         page = _page(
             "report_overview.html",
             page="index.html",
+            found=self.answers(),
             sections=sections,
             models=self.models,
             warnings=list(_warnings(self.models)),
@@ -237,6 +265,28 @@ class _Writer:
             "commands": repeat.commands(runs, self.known),
         }
 
+    def answers(self) -> Block:
+        """The figure of the first screen, and its numbers, as files."""
+        tests = verdict.strongest(test for model in self.models for test in model.tests)
+        topic = verdict.sentences(tests)[0].rstrip(".")
+        block = Block(self._id("answers"), topic, topic, ANSWERS.caption)
+        block.source = source([test.run for test in tests])
+        models: list[tuple[Run, Rows]] = []
+        for run, metric, number, _, answer, _ in tests:
+            null, unit = metric.null_value or 0.0, unit_text(metric.unit)
+            ends = [getattr(number, part) - null for part in ("value", "low", "high")]
+            away = number._replace(**dict(zip(("value", "low", "high"), ends, strict=True)))
+            row = {"question": f"{metric.question} ({unit})", "number": f"{run.task} {metric.name}"}
+            more = {"null_value": null, "away_verdict": answer.kind, "answer": answer.sentence}
+            models.append((run, [{"model": run.model, **row, **estimate("away", away), **more}]))
+        if tests:
+            table = exhibited.table(ANSWERS, [(run.model, own) for run, own in models], ())
+            file = self.folder.stem("answers")
+            self._table_files(block, file, [row for _, own in models for row in own], table)
+            if self.drawing is not None:
+                self._figure(block, ANSWERS, models, file)
+        return block
+
     def section(
         self,
         runs: Sequence[Run],
@@ -264,7 +314,7 @@ class _Writer:
         rows = []
         for run in runs:
             cells = {
-                metric.name: number_cell(number, metric.unit, verdict.kind(run, metric, number))
+                metric.name: number_cell(number, metric.unit, "", verdict.kind(run, metric, number))
                 for metric, number in run.primaries
             }
             model = Cell(run.model, link=files[run.model])
@@ -288,14 +338,16 @@ class _Writer:
         for run in runs:
             try:
                 if rows := exhibits.rows(exhibit, run.tables):
-                    models.append((run, rows))
+                    models.append((run, verdict.judged_rows(exhibit, run, rows)))
             except Exception as error:  # its own code may be a person's
                 why = f"{type(error).__name__}: {error}"
                 block.notes.append(f"It could not be made of the run of {run.model}: {why}")
+        block.source = source([run for run, _ in models], block.counterpart)
         if len(models) < min(len(runs), 2):
             needs = f": it needs {exhibit.needs}" if exhibit.needs else ""
             block.missing = f"This run has no rows for it{needs}."
             return block
+        block.folded = exhibited.says_little(exhibit, [row for _, own in models for row in own])
         papers = exhibited.paper_rows(exhibit, runs[0], self.paper_values(runs[0].task), known)
         block.notes += _of_papers(papers)
         rows = [
@@ -326,7 +378,9 @@ class _Writer:
         self, block: Block, exhibit: Exhibit, models: Sequence[tuple[Run, Rows]], file: str
     ) -> None:
         try:
-            heading, files = drawn(exhibit, models, self.drawing, block.id, block.counterpart)
+            heading, files = drawn(
+                exhibit, models, self.drawing, block.id, block.topic, block.source
+            )
         except Exception as error:  # what a person's own rows may hold
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
             block.notes.append(f"The figure could not be drawn: {kind}{error}")
@@ -353,6 +407,7 @@ class _Writer:
                 title, make = "All numbers", exhibited.numbers
                 heading = f"{title}, whole and by group: {len(rows)}"
             block = Block(self._id(f"{prefix}-{name}"), title, heading, table=make(rows))
+            block.source = source([run])
             self._table_files(block, self.folder.stem(f"{stem}-{name}"), rows, block.table)
             yield block
 
@@ -360,10 +415,13 @@ class _Writer:
         """rows: what CSV has, and written LaTeX."""
         self._file(block, "CSV", f"tables/{file}.csv", csv(rows))
         if written and len(written.rows) <= ROWS:
-            caption = f"{block.topic}: {block.caption}" if block.caption else block.topic
-            counterpart = f" ({block.counterpart})" * bool(block.counterpart)
-            content = latex([written], caption + counterpart, f"tab:{file}")
+            start = ": ".join(filter(None, (block.topic, block.caption)))
+            caption = f"{start}. {block.source}"
+            content = latex([written], caption, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
+            shown, _ = apart(written)
+            lines = [*markdown(shown), "", *map(markdown_text, (shown.title, "", caption, ""))]
+            self._file(block, "Markdown", f"tables/{file}.md", "\n".join(lines))
         if block.table and len(block.table.rows) > ROWS:
             block.notes.append("The table is too large for this page; it stands in the CSV file.")
             block.table = None

@@ -385,7 +385,7 @@ def test_the_rest_goes_on(pair, rows, toy, monkeypatch):
     made_up(a, "one", {"gap": (1.0, 1.0)}, task="alone", minutes=2)
     file = a / "found.html"
     assert toy("compare", a, b, "--output", file)[0] == 0
-    source = "Source: first one, second two; toy version 1; 2026-01-31; lm-eval-bias "
+    source = "Source: first one, second two; toy version 1 (documents "
     assert source in file.read_text() or not find_spec("vl_convert")
     process.drawing.end()
     monkeypatch.setattr(sys, "executable", "absent")  # no process starts

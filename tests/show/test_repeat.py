@@ -2,8 +2,11 @@
 recorded, and run by a shell it gives the same numbers."""
 
 import os
+import re
 import subprocess
 from html import unescape
+from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from lm_eval._cli.harness import HarnessCLI
@@ -126,19 +129,27 @@ def numbers(folder):
 
 @pytest.mark.slow
 def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
+    (tmp_path / "own").mkdir()
+    ours = Path(catalogue.tasks_folder(), "bistereo", "bistereo_pairs.yaml")
+    (tmp_path / "own" / "mine.yaml").write_text(f"include: {ours}\ntask: mine\n")
     asked = (
         f"lm_eval --model hf --model_args 'pretrained={tiny},dtype=bfloat16' --tasks "
-        'bistereo_analogy --limit 24 --apply_chat_template --system_instruction "It\'s a test." '
+        'mine,bistereo_analogy --limit 24 --apply_chat_template --system_instruction "It\'s one." '
+        f"--include_path {tmp_path}/own --metadata threshold=0.5 --seed 3,4,5,6 "
         "--batch_size 4 --log_samples --output_path first"
     )
     assert run(tmp_path, asked)[0] == 0
     report = tmp_path / "report"
     assert command("report", tmp_path / "first", "--output", report, "--no_figures")[0] == 0
     page = next(path for path in report.glob("*.html") if path.name != "index.html")
-    printed = page.read_text().partition('aria-label="Command 1"><bdi>')[2].partition("</bdi>")[0]
     second = tmp_path / "second"
     second.mkdir()
-    assert run(second, unescape(printed))[0] == 0
+    # the task that this project does not know has a command of its own, with its folder
+    printed = re.findall('aria-label="Command .*?"><bdi>(.*?)</bdi>', page.read_text(), re.S)
+    for text in printed:
+        assert run(second, unescape(text))[::2] == (0, ANY), text
+        assert all(part in text for part in ("bfloat16", "--seed 3,4,5,6", "--limit 24"))
+    assert sum("threshold=0.5" in text and "own --metadata" in text for text in printed) == 1
     first = numbers(tmp_path / "first")
-    assert len(first) > 10 and "bfloat16" in printed
+    assert len(first) > 10 and {task for task, *_ in first} == {"mine", "bistereo_analogy"}
     assert numbers(second) == first

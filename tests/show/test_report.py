@@ -134,7 +134,23 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
     text = texts(tmp_path, known, drawing)["org-m.html"]
     assert "This run has no rows for it." in text
     assert "This run has no rows for it: it needs the option style=all." in text
-    assert "A gap above 0 favours" not in text and not drawing.asked
+    assert "A gap above 0 favours" not in text
+    assert [name for name, *_ in drawing.asked] == ["What was found"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"gap": 0.0, "share": 0.0}, "Folded: all its numbers are 0"),
+        ({"gap_low": 3.0, "gap_high": 3.0, "share_high": nan}, "Folded: none of its numbers has"),
+        ({"gap_low": 3.0, "gap_high": 3.0}, ""),
+    ],
+)
+def test_an_exhibit_that_says_nothing_is_folded_with_the_reason(tmp_path, change, why):
+    run_of(tmp_path / "runs", tables={"by_group": [{**row, **change} for row in BY_GROUP[:2]]})
+    table = TABLE._replace(figure=Figure("bars", "gap", "group", low="gap_low", high="gap_high"))
+    text = texts(tmp_path, ours(table))["org-m.html"]
+    assert why in text and ("Folded" in text) == bool(why)
 
 
 @pytest.mark.parametrize(
@@ -164,8 +180,13 @@ def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     assert listed in pages["org-m.html"]
     files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
-    ((_, rows, words, model),) = drawing.asked
-    assert words.startswith("Source: org/m; mine version 1; 2026-01-31; lm-eval-bias ")
+    (_, rows, words, model), (_, answers, *_) = drawing.asked
+    assert [(row["question"], row["number"], row["away"]) for row in answers] == [
+        ("Q (points)", "mine gap", 3.0)
+    ]
+    assert words.startswith(
+        "Source: org/m; mine version 1 (documents 100, chat template none); 2026-01-31; "
+    )
     assert words.endswith("; counterpart of Paper, Table 1; 0 to 41") and model is None
     assert [row["group"] for row in rows] == ["first", "second", "third"]
 
@@ -182,7 +203,7 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
     shared = [
         (name, [row[model] for row in rows]) for name, rows, _, model in drawing.asked if model
     ]
-    assert shared == [("Table 1", ["a"] * 3 + ["b"] * 3)]
+    assert shared == [("Table 1", ["a"] * 3 + ["b"] * 3), ("What was found", ["a", "b", "c"])]
     assert "a first 3.0 [1.0, 5.0]" in pages["index.html"]
     assert "mine (version 2)" in pages["index.html"]
 
@@ -224,7 +245,7 @@ def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
     assert "All numbers, whole and by group: 1" in text and "Table by_group, 3 rows" in text
     assert "first 3 [1, 5] 1 40 [31, 52]" in text and "run with --log_samples" in text
     files = sorted(path.suffix for path in (tmp_path / "out" / "tables").iterdir())
-    assert files == [".csv", ".csv", ".tex", ".tex"]
+    assert files == [".csv"] * 3 + [".md"] * 3 + [".tex"] * 3
 
 
 def test_a_large_table_is_in_its_file_alone(tmp_path):
@@ -307,8 +328,9 @@ def test_the_policy_allows_the_pages_own_sheet_and_script_alone(attacked):
 
 
 COMMANDS = (
-    "begin end centering addtocounter linewidth smallskip caption label toprule midrule bottomrule "
-    "pm dots textbackslash textquotedbl textless textgreater textbar textasciitilde "
+    "begin end centering addtocounter smallskip caption label toprule midrule bottomrule par "
+    "setlength tabcolsep normalsize small footnotesize shortstack raggedright allowbreak "
+    "tabularnewline pm dots textbackslash textless textgreater textbar textasciitilde "
     "textasciicircum textasciigrave textquotesingle infty"
 )
 
@@ -324,9 +346,11 @@ def test_latex_prints_every_text(attacked):
         plain = re.sub(r"\\[\\{}$&#%_]", "", text)
         assert plain.count("{") == plain.count("}") and plain.count("$") % 2 == 0
         assert not re.search(r"[#%~^\x00-\x09\x0b-\x1f\u202e]", plain)
-        shape = re.search(r"\\begin\{tabular\}\{([lr]+)\}", text)[1]
-        for row in re.findall(r"^\{\}.*\\\\$", text, re.M):
-            assert len(re.findall(r"(?<!\\)&", row)) == len(shape) - 1
+        for table in text.split("\\begin{tabular}{@{}")[1:]:
+            shape = re.sub(r"\{100pt\}", "", table.partition("@{}}")[0])
+            assert re.fullmatch("[lrp]+", shape)
+            for row in re.findall(r"^\{\}.*\\(?:\\|tabularnewline)$", table, re.M):
+                assert len(re.findall(r"(?<!\\)&", row)) == len(shape) - 1
         assert not re.search(r"^[\[*]", text, re.M)
 
 

@@ -3,6 +3,8 @@
 import csv
 import io
 import re
+import shutil
+import subprocess
 from hashlib import sha256
 from math import inf, nan
 from pathlib import Path
@@ -16,11 +18,11 @@ from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import content, paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, rows
-from lm_eval_bias.results.latex import latex
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
 from lm_eval_bias.show import exhibited
 from lm_eval_bias.show.exhibited import TaskInfo
+from lm_eval_bias.show.latex import latex
 from tests.scripted import made_up
 
 TABLE_4 = mist_exhibits.WABT[0]
@@ -61,13 +63,10 @@ def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_no
     table = exhibited.table(TABLE_4, [("m", ours)], papers)
     shown = {(row[0].text, row[1].text): [cell.text for cell in row[2:8]] for row in table.rows}
     assert shown["m", "competence"] == ["40", "0.250", "–", "0.020", "–", "<0.001"]
-    assert len(shown) == 1 + 8 * 2
-    beside_it = [
-        cell.text
-        for head, cell in zip(table.head, table.rows[0], strict=True)
-        if head.text == "GPT-4o (paper, Table 4)"
-    ]
-    assert beside_it == ["382", "-0.067", "0.923", "-1.423", "0.156"]
+    assert len(shown) == len(table.rows) == 1 + 8 * 3
+    assert [row[1].text for row in table.rows[:10]] == ["competence"] * 9 + ["sociability"]
+    printed = ["382", "-0.067", "0.923", "–", "-1.423", "0.156"]
+    assert shown["GPT-4o (paper, Table 4)", "competence"] == printed
     assert exhibited.table(TABLE_4, [("m", ours)], ()).head[0].text != "Model"
     printed = ["400", "0.275", "0.885", "–", "6.203", "<.001"]
     assert shown["GPT-4o (paper, Table 4)", "sociability"] == printed
@@ -263,18 +262,25 @@ def test_a_table_in_markdown():
 
 
 def test_latex_has_numbers_with_their_intervals():
-    lines = latex([TABLE], "100 % of {x}", "tab:a b").splitlines()
+    rows = [
+        [*TABLE.rows[0][:2], TABLE.rows[0][2]._replace(n="40", verdict="yes")],
+        [*TABLE.rows[0][:2], Cell("0.2", n="50", verdict="no")],
+    ]
+    lines = latex([TABLE._replace(rows=rows)], "100 % of {x}", "tab:a b").splitlines()
     assert "\\caption{100 \\% of \\{x\\}}" in lines
-    assert "\\label{tab:a-b}" in lines and "\\begin{tabular}{llr}" in lines
-    assert "{}model & Group\\_1 & $\\delta$ (\\%) \\\\" in lines
-    assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
-    assert "pdflatex" not in lines[0]
+    assert "\\label{tab:a-b}" in lines and "\\begin{tabular}{@{}p{100pt}lrrrl@{}}" in lines
+    titles = r"Group\_1 & $\delta$ (\%) & \shortstack[r]{95 \%\\{}interval} & n & answer"
+    assert f"model & {titles} \\tabularnewline" in lines
+    start = r"{}\raggedright m \& n (not comparable) & [a] & "
+    assert rf"{start}$-$0.5 & [$-$1.0, 0.0] & 40 & yes \tabularnewline" in lines
+    assert rf"{start}0.2 &  & 50 & no \tabularnewline" in lines
+    assert lines[0] == "% Written by lm-eval-bias. Needs \\usepackage{booktabs}."
     line = "% pdflatex knows no 体 型: use lualatex and a font that has them."
     assert line in latex([Table([Cell("G")], [[Cell("体型")]])], "C", "c").splitlines()
 
 
 def test_a_long_table_in_latex_has_a_float_for_each_page():
-    """Two panels, of 90 rows and of 5: 40, 40 and 10 with the 5; every row once and in order, one
+    """Two panels, of 90 rows and of 5: 36, 36, 18, and 5; every row once and in order, one
     label, each number of a table once."""
     panels = [
         Table([Cell("Group")], [[Cell(f"{panel}{i}")] for i in range(n)], title=panel)
@@ -282,12 +288,42 @@ def test_a_long_table_in_latex_has_a_float_for_each_page():
     ]
     content = latex(panels, "C", "tab:c")
     floats = content.split("\\begin{table}")[1:]
-    assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [40, 40, 15]
+    assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [36, 36, 18, 5]
     expected = [f"p{i}" for i in range(90)] + [f"q{i}" for i in range(5)]
     assert re.findall(r"^\{\}([pq]\d+)", content, re.M) == expected
     assert content.count("\\label{tab:c}") == 1
-    assert content.count("\\addtocounter{table}{-1}") == 2
-    assert content.count("\\caption{C (continued)}") == 2
+    assert content.count("\\addtocounter{table}{-1}") == 3
+    assert content.count("\\caption{C (continued)}") == 3
+
+
+@pytest.mark.parametrize("papers", [0, 8])
+def test_table_4_of_mist_fits_a_page_for_three_models(tmp_path, papers):
+    """As pdflatex says, on a line of 345 points; with what the paper prints, over several pages."""
+    if not shutil.which("pdflatex"):
+        pytest.skip("no pdflatex")
+    names = ("org/a-model-of-a-long-name-70B-Instruct", "b", "c")
+    one = run(options={"samples": 10})
+    of_paper = beside(TABLE_4, one)[:papers]
+    models = [
+        (name, [{**row, "dimension": dimension, "bias_score_verdict": "no difference"}])
+        for name in names
+        for dimension in ("competence", "sociability", "morality")
+        for row in rows(TABLE_4, one.tables)
+    ]
+    content = latex([exhibited.table(TABLE_4, models, of_paper)], "Table 4", "tab:4")
+    assert content.count("no difference") == 9 and content.count("[0.054, 0.446]") == 9
+    wide = content.replace("competence", "w" * 90)
+    logs = []
+    for tables in (content, wide):
+        packages = r"\usepackage{booktabs}\begin{document}"
+        document = rf"\documentclass{{article}}{packages}{tables}\end{{document}}"
+        (tmp_path / "t.tex").write_text(document)
+        command = ["pdflatex", "-interaction=nonstopmode", "t.tex"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True)
+        logs.append((tmp_path / "t.log").read_text(errors="replace"))
+    good, bad = logs
+    assert "Overfull" in bad and "Overfull" not in good and "too large" not in good
+    assert "\n!" not in good and (papers or "(1 page," in good)
 
 
 @pytest.mark.slow

@@ -241,7 +241,7 @@ def _nli(name: str, gender: str, domain: str, categories: tuple[str, str]) -> Ex
         ),
         how_to_read="Nothing follows in any pair, so every bar should be 0; the halo effect is "
         f"more entailment and less contradiction of {_spaced(categories[0])} with fair than with "
-        "dark skin, and the reverse for the other attributes; whiskers are 95 % intervals.",
+        "dark skin, and the reverse for the other attributes.",
         caveat="It does not show whether fair and dark differ for certain, since both are asked "
         "the same questions: the halo and horn gaps do.",
         figure=Figure(

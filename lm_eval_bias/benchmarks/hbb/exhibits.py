@@ -148,8 +148,7 @@ ASSOCIATIONS = Exhibit(
 
 EXCESS_OVER_PLACEBOS = Exhibit(
     name="Excess over the placebos",
-    caption="Mean absolute shift of the log-odds less that of placebos of like edit, "
-    "by category, with 95 % intervals",
+    caption="Mean absolute shift of the log-odds less that of placebos of like edit, by category",
     source=Numbers(by="category", whole="all"),
     columns=(CATEGORY, N, EXCESS, RATIO, POINTS),
     how_to_read="Right of 0 a change of identity moves answers more than as large a change of "
@@ -164,7 +163,7 @@ EXCESS_OVER_PLACEBOS = Exhibit(
 ADVANTAGE = Exhibit(
     name="Who gets the favourable option",
     caption="How much more often the first identity of a pair gets the more favourable option than "
-    "the second, with 95 % intervals",
+    "the second",
     source=Rows("identity_pairs"),
     then=_favourable,
     columns=(
@@ -242,7 +241,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
     CHANCE,
     EXCESS_OVER_PLACEBOS._replace(
         caption="Mean S beyond the noise of the samples, less that of placebos of like "
-        "edit, by category, with 95 % intervals",
+        "edit, by category",
         columns=(CATEGORY, N, POINTS, MEAN, Column("chance_difference", "By chance", "points")),
         figure=intervals("excess_difference", "category", reference=0),
         then=with_numbers("excess_difference"),

@@ -40,8 +40,7 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
         ),
         Exhibit(
             name="Figure 3",
-            caption="Word Association Bias Test: mean bias score of each group with its 95 % "
-            "interval",
+            caption="Word Association Bias Test: mean bias score of each group",
             source=Rows("scores"),
             then=_of_pairs,
             columns=(
@@ -172,9 +171,9 @@ def _aat(lost: tuple[Column, ...], second: str) -> tuple[Exhibit, ...]:
             needs="the table of verdicts by group",
         ),
         Exhibit(
-            name="Gaps with intervals",
+            name="Gaps by pair",
             caption=f"Affective Attribution Test: S_a less S_b in comedy and in {second}, all and "
-            "by pair of groups, with 95 % intervals",
+            "by pair of groups",
             source=Rows("gaps"),
             then=_with_pairs,
             columns=(
