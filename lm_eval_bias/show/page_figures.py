@@ -34,7 +34,7 @@ def source(runs: Sequence[Run], counterpart: str = "") -> str:
 
 def _asked(run: Run) -> dict[str, str]:
     """The number of its documents, and its condition where that is not the usual one."""
-    usual = ("none", "unknown", "main", PAPER)
+    usual = ("none", "no", "unknown", "main", PAPER)
     condition = {k: v for k, v in run.condition.items() if v not in usual or k == CHAT_TEMPLATE}
     return {"documents": f"{run.n:,}", **condition}
 

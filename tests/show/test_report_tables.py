@@ -39,7 +39,7 @@ NUMBERS = [
 
 def run(task="mist_wabt", **changes):
     tables = {"numbers": NUMBERS}
-    one = Run("m", "m", task, "1.1", None, {}, None, 10, (), {}, tables, (), (), Path("r.json"))
+    one = Run("m", "m", task, "1.2", None, {}, None, 10, (), {}, tables, (), (), Path("r.json"))
     return one._replace(**{"generation": sent(task), **changes})
 
 
@@ -89,7 +89,7 @@ def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_no
         ),
         (
             {"options": {"samples": 50}, "version": "2"},
-            "this run is of version 2 of the task, and the comparison was made for version 1.1",
+            "this run is of version 2 of the task, and the comparison was made for version 1.2",
         ),
         ({"options": {"samples": 50, "seed": 3}}, ""),
     ],
@@ -122,7 +122,7 @@ AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
 )
 def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(sends, changes, why):
     task = "hbb_generate_official"
-    same = {"settings": (("system instruction", AUTHORS),), "template": "t", "version": "1.1"}
+    same = {"settings": (("system instruction", AUTHORS),), "template": "t", "version": "1.2"}
     one = run(task, **{**same, "generation": sent(task, **sends), **changes})
     (found,) = {paper.incomparable for paper in beside(hbb_exhibits.TABLE_1, one)}
     assert why in found and found.count("this run") == bool(why) == bool(found)
