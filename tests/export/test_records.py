@@ -217,7 +217,7 @@ def test_each_kind_of_sample_is_written_with_question_answer_and_what_was_read(r
         json.dumps({"read": i}) for i in range(4)
     ]
     assert turns["answer_attribution"][0]["turn_idx"] == 4
-    assert all("not given" in row["metadata"]["score and is_correct"] for row in rows)
+    assert all("not defined" in row["metadata"]["score and is_correct"] for row in rows)
 
 
 def test_samples_are_valid_in_the_schema_of_samples(rows, root):

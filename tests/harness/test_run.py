@@ -171,7 +171,10 @@ def test_an_index_that_cannot_be_extended_is_reported(tmp_path, root, index):
     """A harness of the future, as far as it is imported here."""
     folder = tmp_path / "lm_eval" / "tasks"
     folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").write_text("")
+    for name in ("", "models", "api"):
+        (folder.parent / name).mkdir(exist_ok=True)
+        (folder.parent / name / "__init__.py").write_text("")
+    (folder.parent / "api" / "registry.py").write_text("def load_plugins(): ...\n")
     (folder / "__init__.py").write_text("from . import _index\n" if index else "")
     if index:
         (folder / "_index.py").write_text(index)

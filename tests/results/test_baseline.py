@@ -20,7 +20,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, leaning in (("old", 0.0), ("new", 0.5)):
         ask(folder / name, "org/m", scripted("m", leaning), "bistereo_analogy", limit=120)
-        ask(folder / name, "org/m", scripted("m", leaning), "stereomap_extended", limit=60)
+        ask(folder / name, "org/m", scripted("m", leaning), "stereomap_extended", limit=8)
     return folder
 
 
