@@ -93,8 +93,10 @@ def _fit(
         widths = [GAP + max(inside, widest(lines, points)) for lines, inside in both]
         if sum(widths) <= WIDTH + GAP:
             return size, [[*range(len(columns))]]
+    numbers = [list(own) for _, own in groupby(range(len(columns)), owners.__getitem__)]
+    room = WIDTH + GAP - max(sum(widths[i] for i in own) for own in numbers)
     same = 1  # the first texts tell rows apart
-    while same in words and sum(widths[: same + 1]) < WIDTH / 2:
+    while same in words and sum(widths[: same + 1]) <= room:
         same += 1
     groups = [[*range(same)]]
     for _, own in groupby(range(same, len(columns)), owners.__getitem__):
