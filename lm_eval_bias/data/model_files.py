@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lm_eval_bias.data.bounds import loads
 
@@ -9,13 +10,16 @@ from lm_eval_bias.data.bounds import loads
 @cache
 def content(model: object, name: str) -> str:
     """A file in the folder of a model or in the hub's cache; empty if it is not there."""
-    from transformers.utils import cached_file
+    path: Any = Path(str(model), name)
+    if not path.parent.is_dir():
+        from huggingface_hub import try_to_load_from_cache  # comes with `datasets`
 
-    try:
-        path = cached_file(str(model), name, local_files_only=True)
-    except OSError:
-        return ""
-    return Path(str(path)).read_text("utf-8")
+        try:
+            path = try_to_load_from_cache(str(model), name)
+        except ValueError:  # no name of a hub
+            return ""
+    is_there = isinstance(path, (str, Path)) and Path(path).is_file()
+    return Path(path).read_text("utf-8") if is_there else ""
 
 
 def chat_template(model: object) -> str:
