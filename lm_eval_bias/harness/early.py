@@ -86,7 +86,9 @@ def _kind(reader: Any, doc: Any, answer: Any) -> str:
     texts = [turn for turn in turns if isinstance(turn, str)]
     if any(without_reasoning(t) is None or not getattr(t, "closed", True) for t in texts):
         return CUT_OFF
-    if texts and not "".join(texts).strip():
+    if not isinstance(turns[-1], str):  # likelihoods, also behind a thought without words
+        return ""
+    if not "".join(texts).strip():
         return "empty"
     try:
         return str(reader.answer(turns[-1], doc))

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from lm_eval_bias.harness import compat, early
+from lm_eval_bias.likelihoods import Thought
 from tests.rule_model import ChatLM, RuleLM, evaluate
 from tests.serving import chatting
 from tests.started import run_lm_eval
@@ -76,6 +77,13 @@ def test_one_answer_of_use_among_eight_is_enough_and_seven_are_no_first_eight(as
     calls, endings, results = ask(HARNESS, lambda n: "Neutral" if n == 8 else OPEN)
     assert (calls, endings) == (20, []) and "cells" in results["configs"][TASK]
     assert ask(HARNESS, OPEN, limit=7)[:2] == (7, [])
+
+
+@pytest.mark.parametrize(("closed", "kind"), [(True, ""), (False, "cut off")])
+def test_choices_behind_an_empty_thought_are_of_use(closed, kind):
+    thought = Thought("")
+    thought.closed = closed
+    assert early._kind(None, {}, [thought, [(-1.0, True), (-2.0, False)]]) == kind
 
 
 def test_what_a_cache_has_is_not_asked_again_before_a_task_stops(ask, tmp_path):
