@@ -505,10 +505,7 @@ IN_NATS = RESPONDS._replace(
 def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
     """A measure of likelihoods that has `RESPONDS`, or `IN_NATS`, from documents with a `CHECK`."""
 
-    def record(doc: Document, results: Sequence[Any]) -> Record:
-        if not doc.get(CHECK):
-            return measure.record(doc, results)
-        name, parts = doc[CHECK]
+    def responds_by(doc: Document, parts: Sequence[Any], results: Sequence[Any]) -> float:
         rated = results[0][-1] if isinstance(results[0][-1], list) else results
         likelihoods, moved = iter([answer[0] for answer in rated]), []
         for values in parts:
@@ -516,9 +513,9 @@ def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
             if responds.unit != "nats":
                 own = [100 * p for p in probabilities(own) or [nan] * len(own)]
             moved.append(sum(v * x for v, x in zip(values, own, strict=True) if v))
-        return {CHECK: name, RESPONDS.name: mean(moved)}
+        return mean(moved)
 
-    return measure._replace(record=record, metrics=(*measure.metrics, responds))
+    return _checked(measure, responds, responds_by)
 
 
 def with_written_checks(
@@ -527,17 +524,24 @@ def with_written_checks(
     """The same of written answers. chosen: (check, what was read) -> the place of the answer to
     each of its questions; none if it cannot be read, which moves nothing."""
 
-    def record(doc: Document, results: Sequence[Any]) -> Record:
-        if not doc.get(CHECK):
-            return measure.record(doc, results)
-        name, parts = doc[CHECK]
+    def responds_by(doc: Document, parts: Sequence[Any], results: Sequence[Any]) -> float:
         moved = [
             sum(v[place] for v, place in zip(parts, chosen(doc, answer), strict=False))
             for answer in results
         ]
-        return {CHECK: name, RESPONDS.name: 100 * mean(moved) / len(parts)}
+        return 100 * mean(moved) / len(parts)
 
-    return measure._replace(record=record, metrics=(*measure.metrics, RESPONDS))
+    return _checked(measure, RESPONDS, responds_by)
+
+
+def _checked(measure: Measure, responds: Metric, responds_by: Callable[..., float]) -> Measure:
+    def record(doc: Document, results: Sequence[Any]) -> Record:
+        if not doc.get(CHECK):
+            return measure.record(doc, results)
+        name, parts = doc[CHECK]
+        return {CHECK: name, RESPONDS.name: responds_by(doc, parts, results)}
+
+    return measure._replace(record=record, metrics=(*measure.metrics, responds))
 
 
 def places(options: Sequence[Any], answer: Any) -> list[int]:

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     finished.check_output(output)
     finished_runs = finished.found(arguments)
-    asked = sum(1 + len(run.others) for run in finished_runs.runs)
+    asked = sum(len(run.variants) for run in finished_runs.runs)
     with finished.reader(finished_runs.answers, asked) as answers:
         board = leaderboard.board(
             finished_runs,

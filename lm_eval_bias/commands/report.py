@@ -95,7 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
-    papers = cited([known[task] for task in sorted(tasks) if task in known])
     with finished.reader(finished_runs.answers, len(finished_runs.runs)) as answers:
         tests = page.write(
             finished_runs,
@@ -106,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
             printed if arguments.brief else None,
             arguments.latex_papers,
             answers,
-            papers if arguments.cite else "",
+            cited([known[t] for t in sorted(tasks & known.keys())]) if arguments.cite else "",
         )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)

@@ -147,15 +147,20 @@ failures: dict[str, int] = {}
 """Sentence -> status, of what went wrong in this process."""
 
 
+def is_command() -> bool:
+    """Whether this process is the command `lm_eval`."""
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.stem == "__main__" else program.stem
+    return name.replace("-", "_") == "lm_eval"
+
+
 def fail_at_end(sentence: str, status: int = 1) -> None:
     """Let the command `lm_eval` write everything, and end with a sentence and a status: of several
     the least."""
-    program = Path(sys.argv[0])
-    name = program.parent.name if program.stem == "__main__" else program.stem
     # of several processes the first: a launcher would end all
     if os.environ.get("RANK", "0") != "0":
         return
-    if name.replace("-", "_") == "lm_eval" and not failures:
+    if is_command() and not failures:
         atexit.register(_end)
     failures[sentence] = status
 

@@ -30,16 +30,15 @@ def check_files(task: str) -> None:
 
     if not _tasks:
         compat.survive_full_caches()
-        _warn_of_what_is_not_saved(Path(sys.argv[0]), sys.argv[1:])
+        _warn_of_what_is_not_saved(sys.argv[1:])
         for name in ("save_results_aggregated", "save_results_samples"):
             setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
     _tasks.add(task)
 
 
-def _warn_of_what_is_not_saved(command: Path, arguments: list[str]) -> None:
+def _warn_of_what_is_not_saved(arguments: list[str]) -> None:
     """Of a command line; a file of --config may name a folder."""
-    name = command.parent.name if command.stem == "__main__" else command.stem
-    if name not in ("lm_eval", "lm-eval") or any(re.match("-C|--config", a) for a in arguments):
+    if not compat.is_command() or any(re.match("-C|--config", a) for a in arguments):
         return
     if not any(argument.startswith(("-o", "--o")) for argument in arguments):
         logger.warning(

@@ -1,6 +1,7 @@
 """Finished runs as data frames, with the runs in other conditions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -38,7 +39,7 @@ def _frame(rows: Sequence[Mapping[str, Any]], columns: str) -> pd.DataFrame:
 
 def numbers(runs: Runs) -> pd.DataFrame:
     rows = []
-    for run in _conditions(runs.runs):
+    for run in _variants(runs.runs):
         for (name, group), number in run.numbers.items():
             metric = run.metric(name) or Metric(name, "", "")
             judged = verdict(run, metric, number, group) if is_test(metric) else None
@@ -59,7 +60,7 @@ def numbers(runs: Runs) -> pd.DataFrame:
 
 def records(runs: Runs, task: str, with_texts: bool) -> pd.DataFrame:
     rows = []
-    for run in _conditions(runs.of_task(task)):
+    for run in _variants(runs.of_task(task)):
         known = runs.known.get(task)
         if known is None or not run.samples:
             lacks = "samples; run it with --log_samples" if known else "a measure here"
@@ -89,8 +90,8 @@ def differences(compared: Comparison) -> pd.DataFrame:
     return _frame([*rows, *refused], DIFFERENCES)
 
 
-def _conditions(runs: Iterable[Run]) -> list[Run]:
-    return [one for run in runs for one in (run, *run.others)]
+def _variants(runs: Iterable[Run]) -> Iterator[Run]:
+    return chain.from_iterable(run.variants for run in runs)
 
 
 def _of_run(run: Run) -> dict[str, str]:

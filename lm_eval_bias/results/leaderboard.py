@@ -86,9 +86,8 @@ def conditions(finished: Runs) -> Iterator[Run]:
     """The runs and their `others`, each with its chat template among its settings unless that is
     compared."""
     for run in finished.runs:
-        asked = (run, *run.others)
-        own = next((variant.template for variant in asked if variant.template), None)
-        for variant in asked:
+        own = next((variant.template for variant in run.variants if variant.template), None)
+        for variant in run.variants:
             template = template_name(variant.template)
             if variant.template and variant.template != own:
                 template = variant.template[:12]

@@ -159,6 +159,11 @@ class Run(NamedTuple):
         return {**dict(self.settings), **self.condition}
 
     @property
+    def variants(self) -> tuple[Run, ...]:
+        """It and its others."""
+        return self, *self.others
+
+    @property
     def words(self) -> tuple[str | None, ...]:
         """What shapes its prompts, beside the task's options."""
         return self.wording, self.template, *map(self.condition.get, (SYSTEM, THINKING))
@@ -168,7 +173,7 @@ class Run(NamedTuple):
         """The values of the primary numbers in each condition that it and its others asked:
         wording, chat template, system message and thinking."""
         conditions: dict[tuple[str | None, ...], dict[str, float]] = {}
-        for run in (self, *self.others):
+        for run in self.variants:
             wording, *where = run.words
             values = [(wording, metric.name, number.value) for metric, number in run.primaries]
             values += [

@@ -187,9 +187,13 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
                 {**row, f"{name}_verdict": kind(run, metric, number, group)}
                 for row in judged
                 for number in [number_of(row, name)]
-                for group in [None if number[:3] == whole[:3] else row.get(key or "")]
+                for group in [None if _is_whole(number, whole) else row.get(key or "")]
             ]
     return list(judged)
+
+
+def _is_whole(number: Number, whole: Number) -> bool:
+    return (number.value, number.low) == (whole.value, whole.low)
 
 
 def _unusable(run: Run, number: Number) -> str:
@@ -318,8 +322,7 @@ def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> st
         of_whole.append(verdict(run, metric, whole).kind)
         for row in rows:
             number = number_of(row, figure.x)
-            is_whole = (number.value, number.low) == (whole.value, whole.low)
-            if not (is_whole or isnan(number.value)):
+            if not (_is_whole(number, whole) or isnan(number.value)):
                 name = str(row.get(figure.y))
                 parts.append((verdict(run, metric, number, name).kind, name))
     kinds = [kind for kind, _ in parts]

@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"(?!(true|false|none|nan|inf|infinity)$)[a-z_./~][\w./:@~-]
 def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for run in chain.from_iterable((run, *run.others) for run in runs):
+    for run in chain.from_iterable(run.variants for run in runs):
         own = TaskInfo(folder=_folder(run.recorded.get("config_source")))
         words = tuple(_words(run, run.recorded, known.get(run.task, own)))
         alike.setdefault(words, []).append(run.task)

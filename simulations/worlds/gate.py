@@ -45,7 +45,7 @@ GAP = Metric("gap", "points", "Mean difference of the two shares.", null_value=0
 CLUSTERS = (("theme",),)
 
 
-def of_answers(x: Any, total: Any, **_: Any) -> Mapping[str, Any]:
+def of_answers(x: Any, total: Any) -> Mapping[str, Any]:
     return {"gap": (total(x["gap"]) / total(1), total(1))}
 
 

@@ -86,13 +86,13 @@ def units(answers: Any, **_: Any) -> dict[str, Any]:
     return {"answers": answers.assign(**made)}
 
 
-def values(x: Any, total: Total, **_: Any) -> Values:
+def values(x: Any, total: Total) -> Values:
     fits, contradicts = means("with_stereotype", "against_stereotype")(x, total).values()
     gap = fits[0] - contradicts[0], fits[1] + contradicts[1]
     return {**means(*(m.name for m in WRITTEN.metrics))(x, total), "aligned_gap": gap}
 
 
-def tables(units: Any, rows: Any, **_: Any) -> dict[str, Any]:
+def tables(units: Any, rows: Any) -> dict[str, Any]:
     """target_groups: by category and stereotyped group."""
     shown = [column.name for column in TARGETS.columns[2:]]
     groups = rows("answers", "category", "group")

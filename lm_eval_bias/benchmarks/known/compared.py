@@ -23,7 +23,7 @@ def gaps(**outcomes: str) -> Callable[..., Values]:
     """Of `compared` rows, the mean of a column in a group less that in the reference; cells count
     alike, and n are rows of the groups. outcomes: metric -> column."""
 
-    def values(x: Any, total: Total, **_: Any) -> Values:
+    def values(x: Any, total: Total) -> Values:
         columns = [x[column] for column in outcomes.values()]
         cells, own = x["cell"].to_numpy(), x["own"].to_numpy(dtype=int)
         differences = contrasts(total, columns, cells, own, (-1, 1))
@@ -37,7 +37,7 @@ def agreeing(**ends: float) -> Callable[..., dict[str, Any]]:
     clusters that nobody wrote may lie at either end of the scale. ends: metric -> the upper one,
     which is as far above 0 as the lower one is below."""
 
-    def widened(x: Any, sample: Any, by: Any, numbers: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def widened(x: Any, sample: Any, by: Any, numbers: dict[str, Any]) -> dict[str, Any]:
         result = {}
         for name, end in ends.items():
             known, nothing = numbers[name], np.zeros_like(numbers[name].value)

@@ -31,7 +31,7 @@ def written_record(doc: Document, sample: Any) -> Record:
     }
 
 
-def values(x: Any, total: Total, **_: Any) -> Values:
+def values(x: Any, total: Total) -> Values:
     result = means("female_log_ratio", "male_share", "square")(x, total)
     variance = result.pop("square")[0] - result["female_log_ratio"][0] ** 2
     return {**result, "spread": (np.sqrt(np.maximum(variance, 0)), total(1))}

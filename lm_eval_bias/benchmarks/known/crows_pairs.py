@@ -45,7 +45,7 @@ def units(pairs: Any, **_: Any) -> dict[str, Any]:
     return {"pairs": scored[np.isfinite(log_odds)]}
 
 
-def values(x: Any, total: Total, **_: Any) -> Values:
+def values(x: Any, total: Total) -> Values:
     y, longer = x["log_odds"].to_numpy(), x["longer"].to_numpy(dtype=float)
     kinds = [(x["kind"] == kind).to_numpy(dtype=float) for kind in KINDS]
     along, across = (

@@ -52,12 +52,12 @@ def units(sentences: Any, **_: Any) -> Frames:
     }
 
 
-def slope(x: Any, total: Total, **_: Any) -> Values:
+def slope(x: Any, total: Total) -> Values:
     along, across = (comoment(total, x["women"], x[y], 1) for y in ("log_odds", "women"))
     return {"women_slope": (100 * ratio(along, across), total(1))}
 
 
-def correlation(x: Any, total: Total, **_: Any) -> Values:
+def correlation(x: Any, total: Total) -> Values:
     x, y = x["women"], x["to_occupation"]
     along, *across = (comoment(total, *of, 1) for of in ((x, y), (x, x), (y, y)))
     return {"women_correlation": (ratio(along, np.sqrt(np.prod(across, axis=0))), total(1))}
