@@ -1,11 +1,14 @@
 """Likelihoods behind a model's own thought: `--metadata reasoning=true` in tasks by likelihood."""
 
+import importlib
 import itertools
 import re
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
-from lm_eval.api.registry import get_model
+from lm_eval.api.registry import get_model, model_registry
 from lm_eval.models.huggingface import HFLM
 
 from lm_eval_bias.answers.reasoning import beginning
@@ -87,6 +90,55 @@ def thinker(name, kind=PrefixLM, script=None, **options):
     return tiny.hf(model, kind, tokenizer=tokenizer, max_length=4000, **options)
 
 
+@pytest.fixture
+def vllm(monkeypatch):
+    """The harness's `vllm` over an engine that computes with the tiny model: makes such a model
+    of one of `HFLM`."""
+    for name in ("vllm", "vllm.lora", "vllm.lora.request", "vllm.tokenizers"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules["vllm"].LLM = sys.modules["vllm"].TokensPrompt = dict
+    sys.modules["vllm"].SamplingParams = SimpleNamespace
+    sys.modules["vllm.lora.request"].LoRARequest = sys.modules["vllm.tokenizers"].get_tokenizer = 0
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.8.0")
+    models = model_registry._objs
+    monkeypatch.setitem(models, "vllm", models["vllm"])  # put back when the test ends
+    name = "lm_eval.models.vllm_causallms"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    harness = importlib.import_module(name)
+    monkeypatch.setitem(sys.modules, name, harness)
+
+    def engine(lm):
+        def asked(prompt, settings):
+            ids = torch.tensor([prompt["prompt_token_ids"]])
+            if not hasattr(settings, "prompt_logprobs"):
+                tokens = {"max_new_tokens": settings.max_tokens, "do_sample": False}
+                end = lm.model.generate(ids, **tokens)[0, ids.shape[1] :]
+                text = lm.tokenizer.decode(end, skip_special_tokens=settings.skip_special_tokens)
+                return SimpleNamespace(outputs=[SimpleNamespace(text=text)])
+            rows = lm.model(ids).logits[0].float().log_softmax(-1).tolist()
+            behind = [dict(enumerate(row)) for row in rows[:-1]]
+            return SimpleNamespace(prompt_logprobs=[None, *behind])
+
+        @torch.inference_mode()
+        def generate(prompts, sampling_params, **_):
+            return [asked(*both) for both in zip(prompts, sampling_params, strict=True)]
+
+        return SimpleNamespace(generate=generate)
+
+    def made(lm, **changed):
+        served = harness.VLLM.__new__(harness.VLLM)
+        harness.TemplateLM.__init__(served)
+        own = {"tokenizer": lm.tokenizer, "model": engine(lm), "_max_length": 4000}
+        own |= {"batch_size": "auto", "lora_request": None, "data_parallel_size": 1}
+        own |= {"hf_chat_template": None, "chat_template_args": {}, "add_bos_token": None}
+        own |= {"enable_thinking": None, "think_end_token": None, "custom_prefix_token_id": None}
+        own |= {"_max_gen_toks": 256, "truncation_side": "left", "_config": lm.model.config}
+        vars(served).update(own | changed)
+        return served
+
+    return made
+
+
 def behind(lm, text, choice):
     """The log-likelihood of a letter behind a text, from the model alone."""
     ids = lm.tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
@@ -101,11 +153,14 @@ def thoughtful(lm, task="hbb_ci", limit=3, **options):
     return evaluate(lm, task, {"reasoning": True}, **chat, **options)
 
 
-@pytest.mark.parametrize("kind", [HFLM, PrefixLM])
+@pytest.mark.parametrize("kind", [HFLM, PrefixLM, "vllm"])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kind):
-    lm = thinker(name, kind)
-    samples = thoughtful(lm)["samples"]["hbb_ci"]
+def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kind, request):
+    served = kind == "vllm" and request.getfixturevalue("vllm")
+    lm = thinker(name, HFLM if served else kind)
+    # as --model_args of a model that may think have it
+    thinks = {"enable_thinking": True, "think_end_token": "</think>"}
+    samples = thoughtful(served(lm, **thinks) if served else lm)["samples"]["hbb_ci"]
     thought, empty = {
         "Qwen3": ("<think>Hm</think>\n\n", "<think>\n\n</think>\n\n"),
         "DeepSeek-R1": ("Hm</think>\n\n", "\n</think>\n\n"),
@@ -124,6 +179,20 @@ def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kin
         assert record["thought"] and record["thought_closed"]
         tokens = lm.tokenizer(thought, add_special_tokens=False).input_ids
         assert record["thought_tokens"] == len(tokens)
+
+
+def test_a_sampled_thought_has_its_choices_behind_it():
+    lm = thinker("Qwen3")
+    options = "max_gen_toks=24,do_sample=True,temperature=1.7"
+    samples = thoughtful(lm, limit=12, gen_kwargs=options)["samples"]["hbb_ci"]
+    closed = [sample for sample in samples if sample["records"]["thought_closed"]]
+    texts = [sample["resps"][0][0][0] for sample in closed]
+    assert len(set(texts)) > 1
+    for sample, text in zip(closed, texts, strict=True):
+        asked, (_, _, own) = sample["arguments"][0][0], sample["resps"][0][0]
+        end, _ = beginning("", text)
+        expected = [behind(lm, asked + end, letter) for letter in "ab"]
+        assert [value for value, *_ in own] == tiny.near(expected)
 
 
 # ---- A bias that thinking makes, and one that it takes away
