@@ -22,8 +22,10 @@ SIZES = {"normalsize": 10.0, "small": 9.2, "footnotesize": 8.4}
 """Letters of a table, the largest first, and how wide they are: small ones are broad."""
 GAP, TITLE, TEXT = 8, 48, 100
 """Points between columns, and at most of a title's line and of a text's."""
-LINES, HEAD = {"normalsize": 40, "small": 44, "footnotesize": 50}, 4
-"""Of a page, beyond which LaTeX lets a table run out at its foot; of its titles."""
+PAGE, LEADS = 550, {"normalsize": 12.0, "small": 11.0, "footnotesize": 9.5}
+"""Points of a page, beyond which a float runs out at its foot, and of a line."""
+QUEUE = 10
+"""Floats that LaTeX is left with at a time: it holds 18, or 52, back for their pages."""
 
 
 @cache
@@ -49,12 +51,20 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
         size, groups = _fit(columns, owners, shown.words)
         texts = zip(*(columns[i][1:] for i in shown.words), strict=True)
         tall = [ceil(widest(row, SIZES[size]) / TEXT) for row in texts] or [1]
-        step = room = max(LINES[size] // len(groups) - HEAD, 1)
+        titles = max(
+            len(_lines(c[0], c[1:], i in shown.words, SIZES[size])[0])
+            for i, c in enumerate(columns)
+        )
+        above = LEADS["normalsize"] * (2 + ceil(widest([caption + " (continued)"], 10) / WIDTH))
+        each = (PAGE - above) / LEADS[size] / len(groups)
+        step = room = max(int(each) - titles - 2, 1)  # two for rules and the panel's name
         if max(sum(tall), len(shown.rows)) > room:
             step = max(room // max(tall), 1)
         for start in range(0, max(len(shown.rows), 1), step):
             more = bool(floats)
+            written = floats.count("\\end{table}")
             floats += [
+                "\\clearpage" * (more and written % QUEUE == 0),
                 "\\begin{table}",
                 "\\centering",
                 "\\addtocounter{table}{-1}" * more,

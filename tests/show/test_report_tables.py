@@ -280,15 +280,16 @@ def test_latex_has_numbers_with_their_intervals():
 
 
 def test_a_long_table_in_latex_has_a_float_for_each_page():
-    """Two panels, of 90 rows and of 5: 36, 36, 18, and 5; every row once and in order, one
-    label, each number of a table once."""
+    """Of 550 points, or 45 lines, three are the caption's, one the title's, two the panel's name
+    and the rules: two panels, of 90 rows and of 5, are 39, 39, 12, and 5. Every row once and in
+    order, one label, each number of a table once."""
     panels = [
         Table([Cell("Group")], [[Cell(f"{panel}{i}")] for i in range(n)], title=panel)
         for panel, n in (("p", 90), ("q", 5))
     ]
     content = latex(panels, "C", "tab:c")
     floats = content.split("\\begin{table}")[1:]
-    assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [36, 36, 18, 5]
+    assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [39, 39, 12, 5]
     expected = [f"p{i}" for i in range(90)] + [f"q{i}" for i in range(5)]
     assert re.findall(r"^\{\}([pq]\d+)", content, re.M) == expected
     assert content.count("\\label{tab:c}") == 1
@@ -296,11 +297,39 @@ def test_a_long_table_in_latex_has_a_float_for_each_page():
     assert content.count("\\caption{C (continued)}") == 3
 
 
-@pytest.mark.parametrize("papers", [0, 8])
-def test_table_4_of_mist_fits_a_page_for_three_models(tmp_path, papers):
-    """As pdflatex says, on a line of 345 points; with what the paper prints, over several pages."""
+@pytest.fixture
+def compiled(tmp_path):
+    """What pdflatex says of a table, on a line of 345 points."""
     if not shutil.which("pdflatex"):
         pytest.skip("no pdflatex")
+
+    def log(content):
+        packages = r"\usepackage{booktabs}\begin{document}"
+        document = rf"\documentclass{{article}}{packages}{content}\end{{document}}"
+        (tmp_path / "t.tex").write_text(document)
+        command = ["pdflatex", "-interaction=nonstopmode", "t.tex"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True)
+        return (tmp_path / "t.log").read_text(errors="replace")
+
+    return log
+
+
+def test_long_tables_fit_their_pages(compiled):
+    """Beside each other or in three blocks, with many lines above them; more pages than LaTeX
+    holds back."""
+    title = "a title of some five lines that tells what the numbers below it are, and why"
+    for columns, n in ((2, 3000), (12, 300)):
+        head = [Cell("Group"), *[Cell(f"{title} {i}") for i in range(1, columns)]]
+        rows = [[Cell(f"g{i}"), *[Cell("-0.25 [-0.5, 0.0]")] * (columns - 1)] for i in range(n)]
+        table = Table(head, rows, title="panel", words=frozenset({0}))
+        log = compiled(latex([table], "A caption of some six lines. " * 16, "tab:c"))
+        assert "too large" not in log and "Overfull" not in log and "\n!" not in log
+        assert int(re.search(r"\((\d+) pages", log)[1]) > 18
+
+
+@pytest.mark.parametrize("papers", [0, 8])
+def test_table_4_of_mist_fits_a_page_for_three_models(compiled, papers):
+    """With what the paper prints, over several pages."""
     names = ("org/a-model-of-a-long-name-70B-Instruct", "b", "c")
     one = run(options={"samples": 10})
     of_paper = beside(TABLE_4, one)[:papers]
@@ -313,15 +342,7 @@ def test_table_4_of_mist_fits_a_page_for_three_models(tmp_path, papers):
     content = latex([exhibited.table(TABLE_4, models, of_paper)], "Table 4", "tab:4")
     assert content.count("no difference") == 9 and content.count("[0.054, 0.446]") == 9
     wide = content.replace("competence", "w" * 90)
-    logs = []
-    for tables in (content, wide):
-        packages = r"\usepackage{booktabs}\begin{document}"
-        document = rf"\documentclass{{article}}{packages}{tables}\end{{document}}"
-        (tmp_path / "t.tex").write_text(document)
-        command = ["pdflatex", "-interaction=nonstopmode", "t.tex"]
-        subprocess.run(command, cwd=tmp_path, capture_output=True)
-        logs.append((tmp_path / "t.log").read_text(errors="replace"))
-    good, bad = logs
+    good, bad = compiled(content), compiled(wide)
     assert "Overfull" in bad and "Overfull" not in good and "too large" not in good
     assert "\n!" not in good and (papers or "(1 page," in good)
 
