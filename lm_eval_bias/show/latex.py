@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import groupby
+from itertools import groupby, product
 from math import ceil
 from pathlib import Path
 
@@ -55,12 +55,17 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
             len(_lines(c[0], c[1:], i in shown.words, SIZES[size])[0])
             for i, c in enumerate(columns)
         )
+        titles += 2  # the rules and the panel's name
         above = LEADS["normalsize"] * (2 + ceil(widest([caption + " (continued)"], 10) / WIDTH))
-        each = (PAGE - above) / LEADS[size] / len(groups)
-        step = room = max(int(each) - titles - 2, 1)  # two for rules and the panel's name
-        if max(sum(tall), len(shown.rows)) > room:
+        page = int((PAGE - above) / LEADS[size])
+        lines = max(sum(tall), len(shown.rows))
+        below = min(max(page // (titles + lines), 1), len(groups))  # blocks of a page
+        step = room = max(page // below - titles, 1)
+        if lines > room:
             step = max(room // max(tall), 1)
-        for start in range(0, max(len(shown.rows), 1), step):
+        for first, start in product(
+            range(0, len(groups), below), range(0, max(len(shown.rows), 1), step)
+        ):
             more = bool(floats)
             written = floats.count("\\end{table}")
             floats += [
@@ -73,7 +78,7 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
                 f"\\setlength{{\\tabcolsep}}{{{GAP // 2}pt}}\\{size}",
                 f"{latex_text(shown.title)}\\\\" * bool(shown.title),
             ]
-            for group in groups:
+            for group in groups[first : first + below]:
                 part = [(columns[i][:1], columns[i][1:][start : start + step]) for i in group]
                 words = [i in shown.words for i in group]
                 floats += _tabular(part, words, SIZES[size])

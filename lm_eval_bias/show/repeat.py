@@ -16,6 +16,7 @@ from lm_eval_bias.show.exhibited import TaskInfo
 
 _SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
 """The harness's defaults, in the order of its `--seed`."""
+_OF_ALL_TASKS = "reasoning", "anyway"
 _END = ("--log_samples", "--output_path", "results")
 _PLAIN = re.compile(r"(?!(true|false|none|nan|inf|infinity)$)[a-z_./~][\w./:@~-]*", re.A | re.I)
 """A text that the harness's options read as itself, and not as a number or a truth value."""
@@ -50,11 +51,13 @@ def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
             yield from (f"--{name}", str(config[name]))
     if known.folder:
         yield from ("--include_path", known.folder)
-    if options := {
+    options = {
         key: value
         for key, value in run.options.items()
         if value not in (None, known.defaults.get(key)) and not key.endswith("_sha256")
-    }:
+    }
+    given = mapping(recorded, "configs", run.task, "metadata")
+    if options := {**options, **{key: given[key] for key in _OF_ALL_TASKS if given.get(key)}}:
         yield from ("--metadata", _pairs(options))
     yield from _documents(run, config.get("limit"))
     if run.template:

@@ -127,15 +127,39 @@ def numbers(folder):
     }
 
 
+SWITCHED = '{{"pretrained": "{tiny}", "enable_thinking": false}}'
+THINKS = "bistereo_analogy --metadata reasoning=true,anyway=true --gen_kwargs max_gen_toks=4"
+WRITES = "empathy_religion,mist_aat --metadata samples=2,anyway=true --gen_kwargs max_gen_toks=4"
+
+
 @pytest.mark.slow
-def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
+@pytest.mark.parametrize(
+    ("arguments", "more", "same"),
+    [
+        (
+            "--model hf --model_args 'pretrained={tiny},dtype=bfloat16'",
+            "--tasks mine,bistereo_analogy --include_path own --metadata threshold=0.5",
+            ["bfloat16", "--seed 3,4,5,6"],
+        ),
+        (
+            f"--model hf-prefix --model_args '{SWITCHED}'",
+            f"--tasks {THINKS}",
+            ["enable_thinking", "reasoning=True", "max_gen_toks=4"],
+        ),
+        (
+            "--model hf --model_args 'pretrained={tiny}' --num_fewshot 0",
+            f"--tasks {WRITES}",
+            ["samples=2", "anyway=True", "max_gen_toks=4"],
+        ),
+    ],
+)
+def test_the_command_gives_the_same_numbers(tiny, tmp_path, command, arguments, more, same):
     (tmp_path / "own").mkdir()
     ours = Path(catalogue.tasks_folder(), "bistereo", "bistereo_pairs.yaml")
     (tmp_path / "own" / "mine.yaml").write_text(f"include: {ours}\ntask: mine\n")
     asked = (
-        f"lm_eval --model hf --model_args 'pretrained={tiny},dtype=bfloat16' --tasks "
-        'mine,bistereo_analogy --limit 24 --apply_chat_template --system_instruction "It\'s one." '
-        f"--include_path {tmp_path}/own --metadata threshold=0.5 --seed 3,4,5,6 "
+        f"lm_eval {arguments.format(tiny=tiny)} {more.replace('own', f'{tmp_path}/own')} "
+        '--limit 24 --apply_chat_template --system_instruction "It\'s one." --seed 3,4,5,6 '
         "--batch_size 4 --log_samples --output_path first"
     )
     assert run(tmp_path, asked)[0] == 0
@@ -144,12 +168,12 @@ def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
     page = next(path for path in report.glob("*.html") if path.name != "index.html")
     second = tmp_path / "second"
     second.mkdir()
-    # the task that this project does not know has a command of its own, with its folder
+    # a task that this project does not know has a command of its own, with its folder
     printed = re.findall('aria-label="Command .*?"><bdi>(.*?)</bdi>', page.read_text(), re.S)
-    for text in printed:
-        assert run(second, unescape(text))[::2] == (0, ANY), text
-        assert all(part in text for part in ("bfloat16", "--seed 3,4,5,6", "--limit 24"))
-    assert sum("threshold=0.5" in text and "own --metadata" in text for text in printed) == 1
+    for text in map(unescape, printed):
+        assert run(second, text)[::2] == (0, ANY), text
+        assert all(part in text for part in (*same, "--limit 24")), text
+    own = sum("threshold=0.5" in text and "own --metadata" in text for text in printed)
+    assert own == ("mine" in more)
     first = numbers(tmp_path / "first")
-    assert len(first) > 10 and {task for task, *_ in first} == {"mine", "bistereo_analogy"}
-    assert numbers(second) == first
+    assert len(first) > 10 and numbers(second) == first
