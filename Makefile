@@ -32,7 +32,9 @@ bench: .venv/installed .model/lm_eval_bias.json
 
 # What models without meaning say: systematic_errors.json and docs/explanation/null_models.md.
 null-models: .venv/tests .model/lm_eval_bias.json
-	$(BIN)/python simulations/null_models.py --quick
+	$(BIN)/python simulations/null_models.py --models 30 --tasks bistereo_pairs_ci bistereo_nli_ci bistereo_analogy hbb_ci \
+		mist_wabt_likelihood_ci mist_aat_likelihood_ci empathy_religion_likelihood_ci \
+		--families random_weights echo bag_of_words bag_of_words_pooled noise
 
 # The bias that ships, planted again: planted/.
 planted: .venv/tests .model/lm_eval_bias.json

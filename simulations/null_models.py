@@ -1,7 +1,6 @@
 """What do models say that cannot hold a stereotype? All tasks of CI, asked of many of them.
 
     python simulations/null_models.py                         # every family and task
-    python simulations/null_models.py --quick                 # QUICK, of the tasks by likelihood
     python simulations/null_models.py --families echo noise --tasks hbb_ci --models 40
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
@@ -30,7 +29,7 @@ from zlib import crc32
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from families import FAMILIES, Asked, Row, word_count
+from families import FAMILIES, Asked, Row, standard, word_count
 from lm_eval.tasks import TaskManager
 from lm_eval_bias.metrics.errors import NORMAL, with_systematic
 from scipy.stats import binom, binomtest, chi2
@@ -59,19 +58,6 @@ MODELS, FEWEST = 100, 10
 """Models of each family; and how many need an interval for an estimate."""
 COMMON = "all others"
 """The families that have no systematic error of their own, together."""
-DIAGNOSTICS = (
-    "position_preference",
-    "letter_mass",
-    "placebo_difference",
-    "entailment",
-    "contradiction",
-    "neutral",
-    "mean_intensity",
-)
-"""What a model without meaning likes, and how far placebos move it."""
-QUICK_MODELS = 30
-QUICK = ("random_weights", "echo", "bag_of_words", "bag_of_words_pooled", "noise")
-"""The families that any change of a task should be asked of, in a few minutes."""
 Rows = Sequence[Sequence[float]]
 """A number of each model of a family, as `numbers_of` has it."""
 OfFamily = Mapping[str, Rows]
@@ -236,18 +222,15 @@ def scores_of(family: str, task: str, asked: Asked, model: int, draws: int = 1) 
     strength = np.exp(rng.uniform(*np.log(STRENGTH)))
     asked.count = word_count  # of the model before it
     raw = asked.centred(np.asarray(FAMILIES[family](rng, asked), dtype=float))
-    spread = raw.std()
-    scaled = raw / spread if spread > 1e-9 else raw
     noise = NOISE * FAMILIES["noise"](rng, asked)
     # log-odds are differences of two; the likeliest with Gumbel noise is a draw
-    scores = -5 + strength / np.sqrt(2) * (scaled + noise)
+    scores = -5 + strength / np.sqrt(2) * (standard(raw) + noise)
     return scores + rng.gumbel(size=(draws, len(scores))) if task in SAMPLED else scores
 
 
 def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[list[float]]]:
     """Metric -> a row for each model: of a test, and of what it is before placebos are taken off,
-    the distance from the null value, the length of its interval on that side and its clusters; of
-    `DIAGNOSTICS` the value."""
+    the distance from the null value, the length of its interval on that side and its clusters."""
     task = questions.task.config.task
     table: dict[str, list[list[float]]] = {}
     draws = questions.task.config.repeats
@@ -257,9 +240,6 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):
                 table.setdefault(name, []).append(row_of(values[name], metric.null_value or 0.0))
-        for name in DIAGNOSTICS:
-            if name in values:
-                table.setdefault(name, []).append([rounded(values[name].value)])
     return table
 
 
@@ -273,18 +253,14 @@ def rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def run(task: str, families: list[str], models: int) -> tuple[str, dict[str, Any]]:
+def run(task: str, family: str, models: int) -> tuple[str, dict[str, Any]]:
     logging.disable(logging.WARNING)
     gc.disable()  # a third of the time, and nothing to collect
-    questions = questions_of(task)
-    result: dict[str, Any] = {}
-    for family in families:
-        begun = time.time()
-        for metric, rows in numbers_of(questions, family, models).items():
-            result.setdefault(metric, {})[family] = rows
-        print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
+    questions, begun = questions_of(task), time.time()
+    table = numbers_of(questions, family, models)
+    print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
     of_task = {"documents": len(questions.documents), "sha256": questions.sha256()}
-    return task, {**of_task, "numbers": result}
+    return task, {**of_task, "numbers": {name: {family: rows} for name, rows in table.items()}}
 
 
 # ---- The systematic error of a test
@@ -519,20 +495,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, metavar="TASK")
-    parser.add_argument("--families", nargs="+", choices=FAMILIES, metavar="FAMILY")
-    quick = f"{QUICK_MODELS} models of {', '.join(QUICK)}; by likelihood"
-    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, metavar="TASK", default=TASKS)
+    parser.add_argument(
+        "--families", nargs="+", choices=FAMILIES, metavar="FAMILY", default=FAMILIES
+    )
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
     arguments = parser.parse_args()
     data = json.loads(DATA.read_text()) if DATA.exists() else {"version": __version__, "tasks": {}}
-    by_likelihood = [task for task in TASKS if task not in SAMPLED]
-    tasks = arguments.tasks or (by_likelihood if arguments.quick else TASKS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = [
-            pool.submit(run, task, [family], QUICK_MODELS if arguments.quick else arguments.models)
-            for task in tasks
-            for family in arguments.families or (QUICK if arguments.quick else FAMILIES)
+            pool.submit(run, task, family, arguments.models)
+            for task in arguments.tasks
+            for family in arguments.families
         ]
         for job in as_completed(jobs):
             merged(data, *job.result())

@@ -73,19 +73,6 @@ def measured(metric: Metric) -> bool:
     return metric.paired and metric.stderr and metric.unit not in _NO_SAMPLE
 
 
-def differences(
-    measure: Measure,
-    first: Sequence[Record],
-    second: Sequence[Record],
-    options: Options,
-    keys: Sequence[Key],
-) -> dict[Key, Difference]:
-    """Each number of the second run less that of the first. first, second: the records of the same
-    documents, in any order."""
-    one, two = paired(measure, [first, second], options)
-    return {key: difference(one, two, key) for key in keys}
-
-
 class Replicates:
     """The numbers of a run: with errors in `summary`, and without each cluster in `replicates`."""
 

@@ -3,9 +3,6 @@
 In `noise`, `shared` and `own` two models are drawn alike, so every p below 0.05 is a false alarm;
 in `style` the second has other margins, in `refuses` it leaves out a fifth of the questions, and
 the true difference is the mean of all experiments.
-
-`paired mean` draws the means of clusters of two models, and tests their difference with the
-jackknife from ten effective clusters on, and by flipping signs from six to nine.
 """
 
 from collections import defaultdict
@@ -16,8 +13,6 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Sample, effective_clusters, sign_flip_p
-from lm_eval_bias.metrics.student import two_sided
 from outcome import Outcome, Outcomes, Rng, Rows
 from worlds.hbb import asked
 
@@ -25,7 +20,7 @@ from lm_eval_bias.benchmarks.bistereo import nli_measure
 from lm_eval_bias.benchmarks.empathy import measure as empathy
 from lm_eval_bias.benchmarks.hbb import measure as hbb
 from lm_eval_bias.measure import Measure
-from lm_eval_bias.results.paired import differences
+from lm_eval_bias.results.paired import difference, paired
 
 Records = Iterator[dict[str, Any]]
 
@@ -159,45 +154,19 @@ TASKS = {
 
 
 def rows() -> Rows:
-    for kind, sizes, clusters in product(DRAWS, ("equal", "Pareto"), (6, 8, 10, 12, 24)):
-        drawn = partial(paired_mean, kind, sizes == "Pareto", clusters)
-        yield f"paired mean, {clusters} clusters, {sizes}, {kind}", drawn
     for name, clusters, label in product(TASKS, (6, 8, 12, 24), WORLDS):
         drawn = partial(experiment, TASKS[name], WORLDS[label], clusters)
         yield f"{name}, {clusters} clusters, {label}", drawn
-
-
-DRAWS: dict[str, Callable[[Rng, int], np.ndarray]] = {
-    "normal": lambda rng, n: rng.normal(size=(2, n)),
-    "lognormal": lambda rng, n: np.exp(rng.normal(size=(2, n))),
-    "one lognormal": lambda rng, n: np.outer([0, 1], np.exp(rng.normal(size=n)) - np.exp(0.5)),
-}
-
-
-def paired_mean(kind: str, unequal: bool, clusters: int, rng: Rng) -> Outcomes:
-    """How often p is at most 0.05 for models that differ by 0, and by 1."""
-    sizes = 1 + unequal * rng.pareto(1.5, clusters)
-    changes, shares = np.diff(DRAWS[kind](rng, clusters), axis=0)[0], sizes / sizes.sum()
-    effective, outcomes = round(float(effective_clusters(sizes))), {}
-    sample = Sample(clusters, (np.arange(clusters), None))
-    for by, what in enumerate(("false alarms", "power")):
-        value = float(shares @ (changes + by))
-        without = shares * (value - changes - by) / (1 - shares)
-        variance, df = sample.variance([(without[:, None], shares[:, None])])
-        jackknife = two_sided(value / np.sqrt(variance), df).item()
-        flips = sign_flip_p(value, without, shares)
-        outcomes[f"jackknife, {what}"] = jackknife <= 0.05 if effective >= 10 else nan
-        outcomes[f"sign-flip, {what}"] = flips <= 0.05 if 6 <= effective <= 9 else nan
-    return outcomes
 
 
 def experiment(task: Task, world: World, clusters: int, rng: Rng) -> Outcomes:
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (list(task.records(model, clusters)) for model in models)
-    keys = [(name, None) for name in task.numbers]
+    both = paired(task.measure, [first, second], task.options)
     outcomes: dict[str, Outcome | float] = {}
-    for (name, _), d in differences(task.measure, first, second, task.options, keys).items():
+    for name in task.numbers:
+        d = difference(*both, (name, None))
         outcomes[name] = Outcome(d.low, d.high, 0.0 if world.alike else nan, d.difference, d.stderr)
         if world.alike:
             outcomes[f"{name}, false alarms"] = nan if isnan(d.p) else d.p < 0.05

@@ -27,7 +27,7 @@ from outcome import Outcomes, Rng, Rows
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import FAIL, PASS, intervals, judge, overall
 from lm_eval_bias.measure import Counted, Measure, Metric
-from lm_eval_bias.results.paired import Difference, differences
+from lm_eval_bias.results.paired import difference, paired
 from lm_eval_bias.results.runs import Run
 
 TRUE = 4.0
@@ -76,10 +76,6 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
     return Run(*model, Path(name), of=n)
 
 
-def change(before: Sequence[Any], now: Sequence[Any]) -> Difference:
-    return differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
-
-
 RULES = {
     "bound": Rule(1, "twins", "below", TRUE, "gap"),
     "change": Rule(2, "twins", "worse_than_baseline_by", 0.0, "gap"),
@@ -107,10 +103,10 @@ def rerun(themes: int, worse: float, rng: Rng) -> Outcomes:
     before = answered(rng, documents, TRUE, own)
     now = answered(rng, documents, TRUE + worse, changed)
     first, second = run_of(before, "before"), run_of(now, "now")
-    paired = change(before, now)
+    change = difference(*paired(MEASURE, [before, now], {}), ("gap", None))
     outcomes = {}
     for name, rule in RULES.items():
-        judged = judge(Rules("", 0.95, (rule,)), [second], [first], lambda *_: paired)
+        judged = judge(Rules("", 0.95, (rule,)), [second], [first], lambda *_: change)
         verdict = overall(*judged.values())
         outcomes[f"{name} fails"] = verdict == FAIL
         outcomes[f"{name} passes"] = verdict == PASS

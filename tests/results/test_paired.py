@@ -11,7 +11,7 @@ from lm_eval_bias.metrics.errors import sign_flip_p
 from scipy import stats
 
 from lm_eval_bias.measure import Counted, Measure, Metric
-from lm_eval_bias.results.paired import differences, pair_p, paired
+from lm_eval_bias.results.paired import difference, pair_p, paired
 from tests.mistakes import refused
 
 # ---- Signs
@@ -35,6 +35,12 @@ def test_signs_are_flipped_by_hand_and_as_scipy_does():
             (sums,), np.sum, permutation_type="samples", n_resamples=2**14
         )
         assert flipped(sums, sizes) == pytest.approx(expected.pvalue, abs=within)
+
+
+def differences(measure, first, second, options, keys):
+    """Each number of the second run less that of the first."""
+    pair = paired(measure, [first, second], options)
+    return {key: difference(*pair, key) for key in keys}
 
 
 # ---- A made-up measure: a mean and an unsigned number
