@@ -17,8 +17,7 @@ from lm_eval.api.model import LM
 from lm_eval.api.registry import get_model
 from lm_eval.models.huggingface import HFLM
 from lm_eval.utils import simple_parse_args_string
-from prefix import call, load, parser_of, random_config, workloads
-from timing import seconds
+from prefix import call, load, parser_of, random_config, seconds, workloads
 
 
 def make(arguments: argparse.Namespace) -> LM:

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
 import torch
 import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
-from timing import seconds, sentences
 
 from lm_eval_bias.catalogue import tasks_folder
+from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.models.prefix import PrefixLM
 
 SHAPE = (
@@ -41,6 +44,25 @@ RANDOM = {
     "8B": (4096, 14336, 32, 32, 8),
 }
 HEADER = "workload|requests|hf s (batch)|prefix s|ratio|hf tokens|tokens|ratio|tokens/s"
+
+
+def seconds(run: Callable[[], object], device: torch.device) -> float:
+    def now() -> float:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter()
+
+    start = now()
+    run()
+    return now() - start
+
+
+def sentences() -> list[str]:
+    return [
+        row[key].replace("[[X]]", "a neighbour")
+        for row in table("hbb_concepts")
+        for key in ("option_1", "option_2")
+    ]
 
 
 @dataclass
