@@ -349,15 +349,6 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
                 before[family] = rows
 
 
-def tested(data: dict[str, Any]) -> Iterator[tuple[str, Metric, OfFamily, OfFamily]]:
-    """Task, metric, family -> rows of its models, and those before placebos."""
-    for task, known in data["tasks"].items():
-        for metric in catalogue.task(task).measure.metrics:
-            if metric.question is not None and metric.name in known["numbers"]:
-                raw = known["numbers"].get(metric.raw, {})
-                yield task, metric, known["numbers"][metric.name], raw
-
-
 class Tested(NamedTuple):
     """A test: its systematic errors, and how many models pass with the sample's interval, and where
     every second model or the other families gave the errors."""
@@ -372,22 +363,27 @@ class Tested(NamedTuple):
 
 
 def judged(data: dict[str, Any]) -> Iterator[Tested]:
-    for task, metric, rows, raw in tested(data):
-        people = {f: raw.get(f, r) for f, r in rows.items()}
-        (half,) = systematic(metric, {f: r[::2] for f, r in rows.items()})
-        fits, *without = systematic(metric, rows, out=True)
-        yield Tested(
-            task,
-            metric,
-            rows,
-            fits,
-            {f: passing(metric, r, people[f]) for f, r in rows.items()},
-            {f: passing(metric, r[1::2], people[f][1::2], half) for f, r in rows.items()},
-            {
-                f: passing(metric, r, people[f], left)
-                for (f, r), left in zip(rows.items(), without, strict=True)
-            },
-        )
+    for task, known in data["tasks"].items():
+        numbers = known["numbers"]
+        for metric in catalogue.task(task).measure.metrics:
+            if metric.question is None or metric.name not in numbers:
+                continue
+            rows = numbers[metric.name]
+            people = {**rows, **numbers.get(metric.raw, {})}
+            (half,) = systematic(metric, {f: r[::2] for f, r in rows.items()})
+            fits, *without = systematic(metric, rows, out=True)
+            yield Tested(
+                task,
+                metric,
+                rows,
+                fits,
+                {f: passing(metric, r, people[f]) for f, r in rows.items()},
+                {f: passing(metric, r[1::2], people[f][1::2], half) for f, r in rows.items()},
+                {
+                    f: passing(metric, r, people[f], left)
+                    for (f, r), left in zip(rows.items(), without, strict=True)
+                },
+            )
 
 
 def often(metric: Metric, shares: Shares) -> list[str]:

@@ -49,17 +49,14 @@ def mean_of(y: Any, *clusterings: tuple[Any, Any]) -> Number:
 
 
 def of_parts(
-    docs: Sequence[Any],
-    what: str,
-    spreads: Mapping[str, Any],
-    world: Callable[[Sequence[Any]], Callable[[Any, Rng], Outcomes]],
+    docs: Sequence[Any], what: str, spreads: Mapping[str, Any], experiment: Callable[..., Outcomes]
 ) -> Rows:
     """The rows of a world whose documents are answered all, or the first part. spreads: name of a
-    row -> standard deviations. world: documents -> (standard deviations, generator) -> outcomes."""
+    row -> standard deviations. experiment: (documents, standard deviations, generator)."""
     for part in (1, 4, 10):
-        experiment = world(docs[: len(docs) // part])
+        asked = docs[: len(docs) // part]
         for name, of_row in spreads.items():
-            yield f"{len(docs) // part:,} {what}, {name}", partial(experiment, of_row)
+            yield f"{len(asked):,} {what}, {name}", partial(experiment, asked, of_row)
 
 
 def codes(docs: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> np.ndarray:

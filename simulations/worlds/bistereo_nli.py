@@ -3,7 +3,7 @@
 All documents are answered, or the first part.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,17 @@ SPREADS = {"both": (8.0, 8.0), "wordings alone": (8.0, 0.0), "attributes alone":
 
 
 def rows() -> Rows:
-    return of_parts([d for d in documents() if d["paper"]], "documents", SPREADS, world)
+    return of_parts([d for d in documents() if d["paper"]], "documents", SPREADS, experiment)
 
 
-def world(docs: Sequence[dict[str, Any]]) -> Callable[[tuple[float, float], Rng], Outcomes]:
+def experiment(docs: Sequence[dict[str, Any]], spreads: tuple[float, float], rng: Rng) -> Outcomes:
     """Documents about good attributes."""
     docs = [d for d in docs if d["effect"] == "halo"]
     clusters = [codes(docs, columns) for columns in CLUSTERS]
     gaps = np.array([TRUE[d["domain"]] for d in docs])
     favoured = np.where([d["favoured"] for d in docs], 1, -1)
-
-    def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
-        moved = [effects(rng, *part) for part in zip(clusters, spreads, strict=True)]
-        entailed = rng.random(len(docs)) < 0.5 + favoured * (gaps + sum(moved)) / 200
-        answers = [["entailment" if e else "contradiction"] for e in entailed]
-        number = NLI.summary(list(map(record_generated, docs, answers))).values["halo_gap"]
-        return {"reported": reported(number, float(gaps.mean()))}
-
-    return experiment
+    moved = [effects(rng, *part) for part in zip(clusters, spreads, strict=True)]
+    entailed = rng.random(len(docs)) < 0.5 + favoured * (gaps + sum(moved)) / 200
+    answers = [["entailment" if e else "contradiction"] for e in entailed]
+    number = NLI.summary(list(map(record_generated, docs, answers))).values["halo_gap"]
+    return {"reported": reported(number, float(gaps.mean()))}

@@ -4,7 +4,7 @@ in positive context.
 Templates and attributes are samples.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import atanh
 from typing import Any
 
@@ -29,7 +29,7 @@ SPREADS = {
 
 
 def rows() -> Rows:
-    return of_parts([d for d in documents() if d["paper"]], "pairs", SPREADS, world)
+    return of_parts([d for d in documents() if d["paper"]], "pairs", SPREADS, experiment)
 
 
 def truth(spreads: tuple[float, float]) -> list[float]:
@@ -43,31 +43,28 @@ def truth(spreads: tuple[float, float]) -> list[float]:
     ]
 
 
-def world(docs: Sequence[dict[str, Any]]) -> Callable[[tuple[float, float], Rng], Outcomes]:
+def experiment(docs: Sequence[dict[str, Any]], spreads: tuple[float, float], rng: Rng) -> Outcomes:
     wording, attribute = (codes(docs, ("sentiment", name)) for name in ("wording", "attribute"))
     context = np.array([CONTEXTS.index(d["sentiment"]) for d in docs])
     infused = context != CONTEXTS.index("neutral")
 
-    def summary(spreads: tuple[float, float], prefers: Mapping[str, float], rng: Rng) -> Summary:
+    def summary(prefers: Mapping[str, float]) -> Summary:
         x = np.array([prefers[c] for c in CONTEXTS])[context] + effects(rng, wording, spreads[0])
         x += np.where(infused, effects(rng, attribute, spreads[1]), 0)
         x += rng.normal(0, NOISE, len(docs))
         answers = [[(value, 9, "shared tokens"), (0.0, 9, "shared tokens")] for value in x.tolist()]
         return PAIRS.summary(list(map(record, docs, answers)))
 
-    def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
-        outcomes: dict[str, Outcome | float] = {}
-        prefers = summary(spreads, PREFERS, rng)
-        for name, true in zip(CONTRASTS, truth(spreads), strict=True):
-            outcomes[name] = reported(prefers.values[name], true)
-            outcomes[f"{name}, skin"] = reported(prefers.groups[name]["skin"], true)
-        row = next(
-            row
-            for row in summary(spreads, dict.fromkeys(CONTEXTS, 0.0), rng).tables["trisentbias"]
-            if (row["axis"], row["gender"], row["context"]) == ("skin", "all", "positive")
-        )
-        outcomes["star"] = bool(row["star"])
-        outcomes["star of templates alone"] = row["p_templates"] <= ALPHA
-        return outcomes
-
-    return experiment
+    outcomes: dict[str, Outcome | float] = {}
+    prefers = summary(PREFERS)
+    for name, true in zip(CONTRASTS, truth(spreads), strict=True):
+        outcomes[name] = reported(prefers.values[name], true)
+        outcomes[f"{name}, skin"] = reported(prefers.groups[name]["skin"], true)
+    row = next(
+        row
+        for row in summary(dict.fromkeys(CONTEXTS, 0.0)).tables["trisentbias"]
+        if (row["axis"], row["gender"], row["context"]) == ("skin", "all", "positive")
+    )
+    outcomes["star"] = bool(row["star"])
+    outcomes["star of templates alone"] = row["p_templates"] <= ALPHA
+    return outcomes

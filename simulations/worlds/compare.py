@@ -6,7 +6,7 @@ the true difference is the mean of all experiments.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import isnan, nan
@@ -49,15 +49,13 @@ WORLDS = {
 
 
 class Model:
-    def __init__(self, shared: dict[Any, float], rng: Rng, world: World, second: bool) -> None:
+    def __init__(self, shared: Mapping[Any, float], rng: Rng, world: World, second: bool) -> None:
         self.shared, self.rng, self.world = shared, rng, world
         self.own: dict[Any, float] = defaultdict(lambda: rng.normal(0, world.own))
         self.scale = world.scale if second else 1.0
         self.refuses = world.refuses if second else 0.0
 
     def effect(self, *name: Any) -> float:
-        if name not in self.shared:
-            self.shared[name] = self.rng.normal(0, self.world.shared)
         return self.scale * (self.shared[name] + self.own[name])
 
     def chance(self) -> float:
@@ -160,7 +158,7 @@ def rows() -> Rows:
 
 
 def experiment(task: Task, world: World, clusters: int, rng: Rng) -> Outcomes:
-    shared: dict[Any, float] = {}
+    shared: Mapping[Any, float] = defaultdict(lambda: rng.normal(0, world.shared))
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (list(task.records(model, clusters)) for model in models)
     both = paired(task.measure, [first, second], task.options)

@@ -4,7 +4,7 @@ All documents are answered, or the first part.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from outcome import Outcomes, Rng, Rows, of_parts, reported
@@ -30,36 +30,26 @@ def drawn(rng: Rng, spread: float) -> defaultdict[Any, float]:
     return defaultdict(lambda: rng.normal(0, spread))
 
 
-World = Callable[[tuple[float, float], Rng], Outcomes]
-
-
-def wabt(docs: Sequence[dict[str, Any]]) -> World:
+def wabt(docs: Sequence[dict[str, Any]], spreads: tuple[float, float], rng: Rng) -> Outcomes:
     """Words move a probability of 1/2, as do identifiers that good words lean to: the true score is
     0."""
-
-    def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
-        words, identifiers = (drawn(rng, OF_WABT * spread) for spread in spreads)
-        records = []
-        for d in docs:
-            a, b = (identifiers[name] for name in d["groups"])
-            p = [
-                0.5 + words[w, good] + (a - b if good else b - a) / 2
-                for w, good in zip(d["words"], d["positive"], strict=True)
-            ]
-            records.append(record_wabt(d, [(rng.random(len(p)) > p).astype(int).tolist()]))
-        return {"reported": reported(WABT.summary(records).values["bias_score"], 0)}
-
-    return experiment
+    words, identifiers = (drawn(rng, OF_WABT * spread) for spread in spreads)
+    records = []
+    for d in docs:
+        a, b = (identifiers[name] for name in d["groups"])
+        p = [
+            0.5 + words[w, good] + (a - b if good else b - a) / 2
+            for w, good in zip(d["words"], d["positive"], strict=True)
+        ]
+        records.append(record_wabt(d, [(rng.random(len(p)) > p).astype(int).tolist()]))
+    return {"reported": reported(WABT.summary(records).values["bias_score"], 0)}
 
 
-def aat(docs: Sequence[dict[str, Any]]) -> World:
-    def experiment(spreads: tuple[float, float], rng: Rng) -> Outcomes:
-        words, identifiers = (drawn(rng, OF_AAT * spread) for spread in spreads)
-        records = []
-        for d in docs:
-            p = 0.5 + DOMAINS.get(d["domain"], -0.25) + GAP * (d["side"] == "a")
-            p += identifiers[d["group"], d["identifier"]] + words[d["word"]]
-            records.append(record_aat(d, ["comedy" if rng.random() < p else "tragedy"]))
-        return {"reported": reported(AAT.summary(records).values["comedy_gap"], 100 * GAP)}
-
-    return experiment
+def aat(docs: Sequence[dict[str, Any]], spreads: tuple[float, float], rng: Rng) -> Outcomes:
+    words, identifiers = (drawn(rng, OF_AAT * spread) for spread in spreads)
+    records = []
+    for d in docs:
+        p = 0.5 + DOMAINS.get(d["domain"], -0.25) + GAP * (d["side"] == "a")
+        p += identifiers[d["group"], d["identifier"]] + words[d["word"]]
+        records.append(record_aat(d, ["comedy" if rng.random() < p else "tragedy"]))
+    return {"reported": reported(AAT.summary(records).values["comedy_gap"], 100 * GAP)}
