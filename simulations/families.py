@@ -280,10 +280,9 @@ def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Finds words good or bad, whoever they describe; like goes with like."""
     valence = hand(asked)
     valence = np.where(valence, valence, rng.standard_normal(len(valence)) / 4)
-    of_all = np.asarray(asked.of_context @ (valence * asked.varying))
-    of_last = np.asarray(asked.of_last @ (valence * asked.varying))
-    of_text = np.asarray(asked.of_text @ valence)[asked.text]
-    within = of_text**2 - np.asarray(asked.of_text @ valence**2)[asked.text]
+    of_all, of_last = (x @ (valence * asked.varying) for x in (asked.of_context, asked.of_last))
+    of_text = (asked.of_text @ valence)[asked.text]
+    within = of_text**2 - (asked.of_text @ valence**2)[asked.text]
     if not asked.numbers.any() and len(asked.texts) == 3:  # labels: do both sentences agree?
         of_all = of_last * (of_all - of_last)
     return of_all[asked.context] * np.where(asked.numbers, asked.known, of_text) + within
@@ -308,9 +307,9 @@ def of_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Knows what is true of sixty words: the rich are well off, a disorder is bad."""
     true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
-    liking = np.asarray(asked.of_text @ hand(asked))[asked.text]
+    liking = (asked.of_text @ hand(asked))[asked.text]
     valence = np.where(asked.numbers, asked.known, liking)
-    return np.asarray(true)[asked.context] * valence + of_question(rng, asked)
+    return true[asked.context] * valence + of_question(rng, asked)
 
 
 def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from lm_eval_bias.metrics.errors import Estimates, Floats, Sample
+from lm_eval_bias.metrics.errors import Estimates, Floats
 
 from lm_eval_bias.measure import Metric, Number, with_intervals
 
@@ -39,13 +39,6 @@ def reported(number: Any, truth: float) -> Outcome:
 def estimated(estimates: Estimates) -> Number:
     """The only number of estimates, with its interval."""
     return with_intervals(Metric("mean", "points", ""), estimates)[0]
-
-
-def mean_of(y: Any, *clusterings: tuple[Any, Any]) -> Number:
-    """The mean of rows. clusterings: as of `Sample`."""
-    sample = Sample(len(y), *clusterings)
-    total = sample.total()
-    return estimated(sample.estimates(total(y) / total(1), total(1)))
 
 
 def of_parts(

@@ -17,30 +17,20 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 LONGEST = 100
-LAYOUT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENCODING,
-    tokenize.ENDMARKER,
-}
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 
 
 def size(text: str) -> Counter[str]:
-    """Of a file: tokens, docstring words, lines, long lines."""
+    """Of a file: tokens, docstring words, long lines."""
     nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED))
     docstrings = [docstring for node in nodes if (docstring := ast.get_docstring(node))]
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    lines = text.splitlines()
     return Counter(
         files=1,
-        tokens=sum(t.type not in LAYOUT for t in tokens) - len(docstrings),
+        tokens=sum(t.type != tokenize.COMMENT and bool(t.string.strip()) for t in tokens)
+        - len(docstrings),
         words=sum(len(docstring.split()) for docstring in docstrings),
-        lines=len(lines),
-        long=sum(len(line) > LONGEST for line in lines),
+        long=sum(len(line) > LONGEST for line in text.splitlines()),
     )
 
 

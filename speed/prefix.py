@@ -44,6 +44,7 @@ RANDOM = {
     "8B": (4096, 14336, 32, 32, 8),
 }
 HEADER = "workload|requests|hf s (batch)|prefix s|ratio|hf tokens|tokens|ratio|tokens/s"
+ROW = "{:33} | {:>8} | {:>14} | {:>9} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9}"
 
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
@@ -174,15 +175,6 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
             yield Workload(name, documents(), sample)
 
 
-class Counter:
-    def __init__(self, model: torch.nn.Module):
-        self.tokens = 0
-        model.get_input_embeddings().register_forward_pre_hook(self._count)
-
-    def _count(self, module, args) -> None:
-        self.tokens += args[0].numel()
-
-
 def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
     requests = [instance for document in documents for instance in document]
     return lambda: getattr(lm, requests[0].request_type)(requests, disable_tqdm=True)
@@ -228,9 +220,9 @@ def load(
 
 
 def measure(
-    workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, rounds: int
+    workload: Workload, hf: HFLM, prefix: PrefixLM, counts: list[int], rounds: int
 ) -> list[str]:
-    """The cells of a workload's row."""
+    """The cells of a workload's row. counts: gets the tokens of each call of the model."""
     device = prefix.model.device
     sampled = workload.documents[:: workload.sample]
     factor = len(workload.documents) / len(sampled)
@@ -239,12 +231,12 @@ def measure(
     run_hf, run_prefix = call(hf, sampled), call(prefix, workload.documents)
     times, hf_times = [], []
     for _ in range(rounds):
-        start = counter.tokens
+        counts.clear()
         hf_times.append(seconds(run_hf, device) * factor)
-        middle = counter.tokens
+        hf_tokens = round(sum(counts) * factor)
+        counts.clear()
         times.append(seconds(run_prefix, device))
-        hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
-    slow, fast = median(hf_times), median(times)
+    slow, fast, tokens = median(hf_times), median(times), sum(counts)
     return [
         workload.name,
         f"{sum(map(len, workload.documents))}",
@@ -256,11 +248,6 @@ def measure(
         f"{hf_tokens / tokens:.2f}",
         f"{tokens / fast:,.0f}",
     ]
-
-
-def print_row(cells: list[str]) -> None:
-    row = "{:33} | {:>8} | {:>14} | {:>9} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9}"
-    print(row.format(*cells), flush=True)
 
 
 def parser_of(description: str, device: str, dtype: str, scale: float) -> argparse.ArgumentParser:
@@ -292,11 +279,14 @@ def main() -> None:
     print(f"{name}; {machine}; {versions}\n")
     hf = HFLM(model, tokenizer=tokenizer)
     prefix = PrefixLM(model, tokenizer=tokenizer, batch_size="auto")
-    counter = Counter(model)
+    counts: list[int] = []
+    model.get_input_embeddings().register_forward_pre_hook(
+        lambda _, args: counts.append(args[0].numel())
+    )
 
-    print_row(HEADER.split("|"))
+    print(ROW.format(*HEADER.split("|")))
     for workload in workloads(arguments.scale, arguments.only):
-        print_row(measure(workload, hf, prefix, counter, arguments.rounds))
+        print(ROW.format(*measure(workload, hf, prefix, counts, arguments.rounds)), flush=True)
     print(f"{time.perf_counter() - started:.0f} s in all.")
 
 

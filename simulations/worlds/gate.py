@@ -12,8 +12,6 @@ percentage of series with a false fail, where each night is judged by itself and
 --nightly`. Of a worse model the percentage of nights on which it is caught.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lm_eval_bias.metrics.errors import means
 from outcome import Outcomes, Rng, Rows
 
 from lm_eval_bias.gate.rules import Rule, Rules
@@ -42,15 +41,8 @@ own by theme."""
 GAP = Metric("gap", "points", "Mean difference of the two shares.", null_value=0, better="lower")
 
 
-CLUSTERS = (("theme",),)
-
-
-def of_answers(x: Any, total: Any) -> Mapping[str, Any]:
-    return {"gap": (total(x["gap"]) / total(1), total(1))}
-
-
-COUNTED = Counted(lambda x, **_: {"answers": x}, {"answers": of_answers})
-MEASURE = Measure(lambda doc, results: {}, COUNTED, (GAP,), clusters=CLUSTERS)
+COUNTED = Counted(lambda x, **_: {"answers": x}, {"answers": means("gap")})
+MEASURE = Measure(lambda doc, results: {}, COUNTED, (GAP,), clusters=[("theme",)])
 
 
 def questions(rng: Rng, themes: int) -> tuple[np.ndarray, np.ndarray]:

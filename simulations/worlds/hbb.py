@@ -20,13 +20,6 @@ TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
 PLACEBO = [name for name in TYPES if name.startswith("placebo")]
 TRUE_CONCEPTS = 300_000
 """Of a benchmark so large that its numbers are the true ones."""
-NUMBERS = {
-    "mean": "mean_difference",
-    "share": "biased_share",
-    "score": "bias_score",
-    "excess_log_odds": "excess_log_odds",
-    "log_odds": "log_odds_difference",
-}
 
 
 def rows() -> Rows:
@@ -77,11 +70,11 @@ def true_numbers() -> Mapping[str, float]:
     shifts = abs(np.diff(odds, axis=2))[..., 0]
     counted = s[:, ~placebo]
     return {
-        "mean": counted.mean(),
-        "share": 100 * (counted >= 20).mean(),
-        "score": counted[counted >= 20].mean(),
+        "mean_difference": counted.mean(),
+        "biased_share": 100 * (counted >= 20).mean(),
+        "bias_score": counted[counted >= 20].mean(),
         "excess_log_odds": float(np.mean(shifts[:, ~placebo]) - np.mean(shifts[:, placebo])),
-        "log_odds": float(np.mean(shifts[:, ~placebo])),
+        "log_odds_difference": float(np.mean(shifts[:, ~placebo])),
     }
 
 
@@ -93,4 +86,4 @@ def of_numbers(concepts: int, icc: float, rng: Rng) -> Outcomes:
         for record, value in zip(asked(theme, TYPES), odds, strict=True)
     ]
     values = HBB.summary(records, order="paper", threshold=20.0, temperature=0.8).values
-    return {name: reported(values[NUMBERS[name]], truth) for name, truth in true_numbers().items()}
+    return {name: reported(values[name], truth) for name, truth in true_numbers().items()}

@@ -10,8 +10,8 @@ from itertools import product
 from math import inf
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Floats, Sample, contrasts, t_interval
-from outcome import Outcome, Outcomes, Rng, Rows, estimated, mean_of, reported
+from lm_eval_bias.metrics.errors import Floats, Sample, contrasts, mean, t_interval
+from outcome import Outcome, Outcomes, Rng, Rows, estimated, reported
 
 from lm_eval_bias.measure import number
 
@@ -68,7 +68,8 @@ def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
     if skew:
         own = np.exp(skew * own) - np.exp(skew**2 / 2)
     y = own[theme] + rng.standard_normal(len(theme))
-    found = reported(mean_of(y, (theme, None)), 0)
+    sample = Sample(len(y), (theme, None))
+    found = reported(estimated(sample.estimates(*mean(sample.total(), y))), 0)
     return {"Student": Outcome(*students(y, theme)[2], 0), "reported": found}
 
 

@@ -2,6 +2,7 @@
 both share."""
 
 import random
+from collections import defaultdict
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -37,10 +38,9 @@ def test_signs_are_flipped_by_hand_and_as_scipy_does():
         assert flipped(sums, sizes) == pytest.approx(expected.pvalue, abs=within)
 
 
-def differences(measure, first, second, options, keys):
-    """Each number of the second run less that of the first."""
-    pair = paired(measure, [first, second], options)
-    return {key: difference(*pair, key) for key in keys}
+def less(first, second, key=("mean", None), measure=None):
+    """A number of the second run less that of the first."""
+    return difference(*paired(measure or TOY, [first, second], {}), key)
 
 
 # ---- A made-up measure: a mean and an unsigned number
@@ -90,7 +90,7 @@ def test_the_difference_of_means_has_the_error_of_the_scenes_own_differences():
         made(12, lambda s, c, of=of: common[s] + of[s, int(c == "blue")]) for of in own
     )
     random.Random(2).shuffle(second)
-    found = differences(TOY, first, second, {"factor": 1.0}, [WHOLE])[WHOLE]
+    found = less(first, second)
     changes = (own[1] - own[0]).mean(axis=1)
     assert found[2:4] == pytest.approx((changes.mean(), changes.std(ddof=1) / sqrt(12)))
     assert found.low < found.difference < found.high
@@ -100,7 +100,7 @@ def test_the_difference_of_means_has_the_error_of_the_scenes_own_differences():
 
 def test_a_group_has_the_difference_of_its_records_alone():
     first, second = noisy(20, 0, 0)
-    found = differences(TOY, first, second, {}, [("mean", "red")])["mean", "red"]
+    found = less(first, second, ("mean", "red"))
     own = [b["x"] - a["x"] for a, b in zip(first, second, strict=True) if a["colour"] == "red"]
     assert found.difference == pytest.approx(np.mean(own))
     assert found.stderr == pytest.approx(np.std(own, ddof=1) / sqrt(20))
@@ -108,10 +108,10 @@ def test_a_group_has_the_difference_of_its_records_alone():
 
 def test_the_same_answers_differ_by_nothing():
     records = made(12, lambda s, c: s)
-    keys = [(metric.name, None) for metric in METRICS]
-    found = differences(TOY, records, [dict(r) for r in reversed(records)], {}, keys)
-    assert {d[2:7] for d in found.values()} == {(0, 0, 0, 0, 1)}
-    assert {d.why for d in found.values()} == {"the answers are the same"}
+    again = [dict(r) for r in reversed(records)]
+    for metric in METRICS:
+        found = less(records, again, (metric.name, None))
+        assert found[2:7] == (0, 0, 0, 0, 1) and found.why == "the answers are the same"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_same_answers_differ_by_nothing():
     ],
 )
 def test_where_a_difference_has_no_test_it_says_why(runs, number, why):
-    found = differences(TOY, *runs, {}, [(number, None)])[number, None]
+    found = less(*runs, (number, None))
     assert why in found.why and isnan(found.p) == bool(why) and not isnan(found.difference)
 
 
@@ -144,22 +144,19 @@ def test_a_difference_is_judged_where_hidden_answers_leave_least_of_it():
     """The second run is higher by 3 or so, or by 3 less 2; or by less than nothing."""
     first, second = noisy(20, 0, 3)
 
-    def of(one, two):
-        return differences(TOY, one, two, {}, [WHOLE])[WHOLE]
+    def lowered(by):
+        return less(first, [{**r, "x": r["x"] - by} for r in second])
 
-    def less(by):
-        return of(first, [{**r, "x": r["x"] - by} for r in second])
-
-    found, nothing = of(first, unseen(second, 2)), less(0)
+    found, nothing = less(first, unseen(second, 2)), lowered(0)
     assert found.difference == nothing.difference
-    expected = less(2).low, nothing.high, less(2).p
+    expected = lowered(2).low, nothing.high, lowered(2).p
     assert (found.low, found.high, found.p) == pytest.approx(expected)
     # if the first hides answers, the second may be higher by more
-    found = of(unseen(first, 2), second)
-    assert (found.high, found.p) == pytest.approx((less(-2).high, nothing.p))
-    found = of(first, unseen(second, 9))
+    found = less(unseen(first, 2), second)
+    assert (found.high, found.p) == pytest.approx((lowered(-2).high, nothing.p))
+    found = less(first, unseen(second, 9))
     assert found.low < 0 < found.high and found.p == 1
-    found = of(first, unseen(second, nan))
+    found = less(first, unseen(second, nan))
     assert "a server did not show" in found.why and isnan(found.p)
 
 
@@ -171,7 +168,7 @@ def test_runs_on_other_clusters_and_old_samples_are_refused():
         (TOY._replace(clusters=()), records, records, "declares no clusters"),
     ):
         with refused(message):
-            differences(measure, first, second, {}, [WHOLE])
+            less(first, second, measure=measure)
 
 
 def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
@@ -193,7 +190,7 @@ def test_clustered_errors_are_those_of_statsmodels(ways):
     x = rng.normal(size=12)[scene] + rng.normal(size=11)[word] + rng.normal(size=len(scene))
     first = pd.DataFrame({"scene": scene, "word": word, "colour": "red", "x": rng.normal(size=132)})
     runs = [first.to_dict("records"), first.assign(x=first["x"] + x).to_dict("records")]
-    found = differences(toy("scene", "word") if ways == 2 else TOY, *runs, {}, [WHOLE])[WHOLE]
+    found = less(*runs, measure=toy("scene", "word") if ways == 2 else TOY)
     groups = np.stack([scene, word][:ways], axis=1).squeeze()
     fit = api.OLS(x, np.ones(len(x))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     assert found.stderr == pytest.approx(float(fit.bse[0]), rel=0.05)
@@ -205,17 +202,14 @@ def test_clustered_errors_are_those_of_statsmodels(ways):
 def made_hbb(benchmark_named, seed=1):
     module = benchmark_named("worlds/compare")
     task = module.TASKS["hbb"]
-    model = module.Model({}, np.random.default_rng(seed), module.WORLDS["style"], False)
+    rng = np.random.default_rng(seed)
+    model = module.Model(defaultdict(rng.normal), rng, module.WORLDS["style"], False)
     return task, list(task.records(model, 24))
 
 
 def compared(task, first, second):
-    return {
-        name: d
-        for (name, _), d in differences(
-            task.measure, first, second, task.options, [(n, None) for n in task.numbers]
-        ).items()
-    }
+    pair = paired(task.measure, [first, second], task.options)
+    return {name: difference(*pair, (name, None)) for name in task.numbers}
 
 
 def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named):

@@ -29,7 +29,12 @@ def held(coverage, benchmark_named):
 
 # The rows of each world, how many experiments, and the numbers that claim 95 %.
 HELD = [
-    ("hbb", "numbers of 54, icc 0.2", 20, ["mean", "share", "excess_log_odds", "log_odds"]),
+    (
+        "hbb",
+        "numbers of 54, icc 0.2",
+        20,
+        ["mean_difference", "biased_share", "excess_log_odds", "log_odds_difference"],
+    ),
     ("hbb_generate", "biased", 10, ["beyond_chance_share", "excess_difference", "biased_share"]),
     ("bistereo_nli", "6,025 documents, both", 50, ["reported"]),
     ("bistereo_pairs", "4,429 pairs, attributes alone", 20, ["favouritism", "log_odds_gap"]),
