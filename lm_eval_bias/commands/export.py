@@ -14,7 +14,7 @@ from lm_eval_bias import __version__, writing
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
-from lm_eval_bias.export.numbers import Result, Source
+from lm_eval_bias.export.numbers import Result
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import of_model
 from lm_eval_bias.usage import UsageError
@@ -56,18 +56,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="OWNER/NAME",
         help="what the model is called on the hub, where it ran under another name",
     )
-    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
+    finished.add_tasks(parser)
     finished.add_metrics(parser)
     parser.add_argument(
         "--dataset_id",
         metavar="OWNER/NAME",
         help="the benchmark's data set on the hub; hub needs it",
     )
-    parser.add_argument("--dataset_revision", metavar="SHA", help="its commit")
-    parser.add_argument(
-        "--source_url", metavar="URL", help="where the outputs or this report of them can be seen"
-    )
-    parser.add_argument("--source_name", metavar="NAME", help="what that is called")
     parser.add_argument(
         "--organization", metavar="NAME", help="for every-eval-ever: who asked the model"
     )
@@ -76,17 +71,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=records.RELATIONSHIPS,
         help="for every-eval-ever: of those to the model's developer; default other",
     )
-    finished.add_include_path(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    source = _source(arguments)
+    _check(arguments)
     finished_runs = finished.found(arguments)
     single = "--to hub" if arguments.to == "hub" else "--model_id" * bool(arguments.model_id)
     chosen = of_model(finished_runs.runs, arguments.model, "--model", single)
     results, left = numbers.chosen(chosen, arguments.metrics)
     write = {"hub": _hub, "every-eval-ever": _records}[arguments.to]
-    written, more = write(results, source, arguments)
+    written, more = write(results, arguments)
     for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
         print(line, file=sys.stderr)
     if not written:
@@ -98,26 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 Written = tuple[list[str], list[str]]
 """What is printed, and what was left out."""
-_PATTERNS = {
-    "dataset_id": (_ID, "OWNER/NAME, as on the hub"),
-    "model_id": (_ID, "OWNER/NAME, as on the hub"),
-    "dataset_revision": (r"[0-9a-f]{7,40}", "a commit, 7 to 40 of the signs 0-9 and a-f"),
-    "source_url": (r"https?://[^\s/]+\S*", "an address that begins with https://"),
-}
 
 
-def _source(arguments: argparse.Namespace) -> Source:
+def _check(arguments: argparse.Namespace) -> None:
     to = arguments.to
     given = {name: value for name, value in vars(arguments).items() if value is not None}
-    for name, (pattern, expected) in _PATTERNS.items():
-        if name in given and not re.fullmatch(pattern, given[name], re.ASCII):
-            raise UsageError(f"--{name} {visible(given[name])}: expected {expected}")
-    if "dataset_revision" in given and "dataset_id" not in given:
-        raise UsageError("--dataset_revision: of which data set? Name it with --dataset_id")
-    if "source_name" in given and "source_url" not in given:
-        raise UsageError(
-            "--source_name: the formats take it with an address only; add --source_url"
-        )
+    for name in ("dataset_id", "model_id"):
+        if name in given and not re.fullmatch(_ID, given[name], re.ASCII):
+            raise UsageError(f"--{name} {visible(given[name])}: expected OWNER/NAME, as on the hub")
     if to == "hub" and "dataset_id" not in given:
         raise UsageError(
             "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
@@ -128,14 +110,12 @@ def _source(arguments: argparse.Namespace) -> Source:
             raise UsageError(f"--{name} is for --to every-eval-ever; leave it out")
     if "output" in given and not arguments.output.is_dir():
         raise UsageError(f"--output {arguments.output}: expected a folder that is there")
-    outputs = (visible(given[k]) if k in given else None for k in ("source_url", "source_name"))
-    return Source(arguments.dataset_id, arguments.dataset_revision, *outputs)
 
 
 # ---- The formats
 
 
-def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
+def _hub(results: Sequence[Result], arguments: argparse.Namespace) -> Written:
     try:
         from lm_eval_bias.export import hub  # imports huggingface_hub, which takes a while
     except ImportError as error:
@@ -143,7 +123,7 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
             f"export needs a newer huggingface_hub ({error}): "
             "pip install -U 'huggingface_hub>=1.33'"
         ) from error
-    entries, left = hub.entries(results, source)
+    entries, left = hub.entries(results, arguments.dataset_id)
     if not entries or arguments.output is None:
         return [hub.text(entries)] if entries else [], left
     own = arguments.output / hub.FOLDER / hub.FILE
@@ -171,14 +151,16 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
     return [f"wrote {own}"], left
 
 
-def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
+def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Written:
     organization = visible(arguments.organization or records.UNKNOWN)
     who = records.Evaluator(organization, arguments.relationship or "other")
     # an export can be repeated with SOURCE_DATE_EPOCH
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = int(given) if given.isdecimal() else int(time.time())
     exporter = f"lm-eval-bias {__version__}"
-    made, left = records.records(results, source, who, now, exporter, arguments.model_id)
+    made, left = records.records(
+        results, who, now, exporter, arguments.model_id, arguments.dataset_id
+    )
     if arguments.output is None:
         if arguments.samples:
             raise UsageError("--samples are written to files; add --output DIR")

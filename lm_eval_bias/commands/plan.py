@@ -64,8 +64,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="from the lower to the upper end of the interval: a number, for all primary numbers "
         "in %% or points, or METRIC=VALUE, or TASK/METRIC=VALUE, in the number's own unit",
     )
-    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
-    finished.add_include_path(parser)
+    finished.add_tasks(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.utils import yaml_dump
 
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.export.numbers import Result, Source, better, settings, undirected
+from lm_eval_bias.export.numbers import Result, better, settings, undirected
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.table import interval_text
 from lm_eval_bias.usage import UsageError
@@ -19,10 +19,8 @@ Key = tuple[str, str]
 """The data set's id, and the task's."""
 
 
-def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultEntry], list[str]]:
+def entries(results: Sequence[Result], dataset: str) -> tuple[list[EvalResultEntry], list[str]]:
     """An entry TASK.METRIC for each number with a direction, and what was left out."""
-    if source.dataset is None:
-        raise ValueError("the format needs the id of a data set on the hub")
     made, left = [], []
     for result in results:
         run, metric, way = result.run, result.metric, better(result.metric)
@@ -44,13 +42,10 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
             *run.warnings,
         ]
         entry = EvalResultEntry(
-            dataset_id=source.dataset,
+            dataset_id=dataset,
             task_id=f"{run.task}.{metric.name}",
             value=result.number.value,
-            dataset_revision=source.revision,
             date=run.date.date().isoformat() if run.date else None,
-            source_url=source.url,
-            source_name=source.name,
             notes=shortened("; ".join(parts), LONGEST_NOTE),
         )
         made.append(entry)

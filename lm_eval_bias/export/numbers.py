@@ -12,15 +12,6 @@ _GREATEST = 1e300
 """Beyond it a difference of two numbers may not be finite."""
 
 
-class Source(NamedTuple):
-    """dataset: on the hub, OWNER/NAME. revision: its commit. url, name: of the outputs."""
-
-    dataset: str | None = None
-    revision: str | None = None
-    url: str | None = None
-    name: str | None = None
-
-
 class Result(NamedTuple):
     """A number with value and interval in its unit's range."""
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from lm_eval_bias.data.bounds import Json, lines, loads
-from lm_eval_bias.export.numbers import Result, Source, better, distance, settings, undirected
+from lm_eval_bias.export.numbers import Result, better, distance, settings, undirected
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.samples import at, requests_of
 from lm_eval_bias.show.folder import DEVICE
@@ -52,14 +52,14 @@ class Record(NamedTuple):
 
 def records(
     results: Sequence[Result],
-    source: Source,
     evaluator: Evaluator,
     now: int,
     exporter: str,
     model_id: str | None = None,
+    dataset: str | None = None,
 ) -> tuple[list[Record], list[str]]:
     """A record for each number that has a direction or a null value, and what was left out. now:
-    seconds since 1970. model_id: on the hub."""
+    seconds since 1970. model_id, dataset: on the hub."""
     made, left = [], []
     for result in results:
         metric = result.metric
@@ -73,7 +73,7 @@ def records(
             left.append(note)
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
         path = PurePosixPath("data", COLLECTION, *_folders(name), f"{identity}.json")
-        content = _record(result, name, source, evaluator, now, exporter)
+        content = _record(result, name, evaluator, now, exporter, dataset)
         made.append(Record(path, content, result))
     return made, left
 
@@ -120,7 +120,12 @@ def _identity(result: Result) -> bytes:
 
 
 def _record(
-    result: Result, model_id: str, source: Source, evaluator: Evaluator, now: int, exporter: str
+    result: Result,
+    model_id: str,
+    evaluator: Evaluator,
+    now: int,
+    exporter: str,
+    dataset: str | None,
 ) -> Content:
     run = result.run
     metric_id = f"{run.task}.{result.metric.name}"
@@ -132,18 +137,18 @@ def _record(
             "evaluation_timestamp": when if run.date else None,
             "retrieved_timestamp": str(now),
             "source_metadata": {
-                "source_name": source.name or COLLECTION,
+                "source_name": COLLECTION,
                 "source_type": "evaluation_run",
                 "source_organization_name": evaluator.organization,
                 "evaluator_relationship": evaluator.relationship,
-                "additional_details": _without({"exported_by": exporter, "source_url": source.url}),
+                "additional_details": {"exported_by": exporter},
             },
             "eval_library": {
                 "name": "lm_eval",
                 "version": visible(run.recorded.get("lm_eval_version") or UNKNOWN),
             },
             "model_info": _model_info(result, model_id),
-            "evaluation_results": [_evaluation(result, metric_id, source)],
+            "evaluation_results": [_evaluation(result, metric_id, dataset)],
         }
     )
 
@@ -175,7 +180,7 @@ def _model_info(result: Result, model_id: str) -> Content:
     )
 
 
-def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
+def _evaluation(result: Result, metric_id: str, dataset: str | None) -> Content:
     run, metric = result.run, result.metric
     name, way, null = metric.name, better(metric), metric.null_value
     signed = way is None and null is not None
@@ -191,9 +196,8 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> Content:
     options = {f"option {key}": value for key, value in settings(run).items()}
     about = {"task_version": run.version, **options}
     data: Content = {"dataset_name": run.task, "source_type": "other", "additional_details": about}
-    if source.dataset:
-        data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
-        data["additional_details"] = _without({**about, "revision": source.revision})
+    if dataset:
+        data |= {"source_type": "hf_dataset", "hf_repo": dataset}
     config = {
         "evaluation_description": description,
         "metric_id": f"{metric_id}.distance" if signed else metric_id,

@@ -8,7 +8,7 @@ import yaml
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 from lm_eval_bias.export import hub
-from lm_eval_bias.export.numbers import Source, chosen
+from lm_eval_bias.export.numbers import chosen
 from tests.gate.judged import found, run_of
 from tests.mistakes import refused
 
@@ -34,10 +34,7 @@ def run(command):
 
 
 def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
-    (entry,), _ = hub.entries(
-        results(tmp_path, n=40, metadata={"order": "both"}),
-        Source("org/bench", "0123abc", "https://a.example/x", "Outputs"),
-    )
+    (entry,), _ = hub.entries(results(tmp_path, n=40, metadata={"order": "both"}), "org/bench")
     (again,) = parse_eval_result_entries(yaml.safe_load(hub.text([entry])))
     assert again == entry  # as huggingface_hub reads it, the date a text
     assert (again.dataset_id, again.task_id, again.value, again.date) == (
@@ -45,11 +42,6 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
         "mine.share",
         12.5,
         "2026-01-31",
-    )
-    assert (again.dataset_revision, again.source_url, again.source_name) == (
-        "0123abc",
-        "https://a.example/x",
-        "Outputs",
     )
     # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x 2 = 4.137315
     assert again.notes.startswith(

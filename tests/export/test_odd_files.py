@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_bias.export import hub as export_hub
 from lm_eval_bias.export import records as export_records
-from lm_eval_bias.export.numbers import Source, chosen
+from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.usage import UsageError
 from tests.export.test_records import VALID
 from tests.gate.judged import found as runs_in
@@ -41,10 +41,10 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
             return
         results, left = chosen(found.runs)
         "\n".join(left).encode()
-        entries, _ = export_hub.entries(results, Source("org/bench"))
+        entries, _ = export_hub.entries(results, "org/bench")
         once = export_hub.merged("", entries)
         assert export_hub.merged(once, entries) == export_hub.text(entries)
         who = export_records.Evaluator()
-        for path, record, *_ in export_records.records(results, Source(), who, 1, "x")[0]:
+        for path, record, *_ in export_records.records(results, who, 1, "x")[0]:
             json.dumps(record, allow_nan=False)
             assert VALID.is_valid(record) and ".." not in path.parts

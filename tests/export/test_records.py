@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from lm_eval_bias.export import records as export_records
-from lm_eval_bias.export.numbers import Source, chosen
+from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.records import Evaluator, records
 from tests.gate.judged import found, run_of
 
@@ -32,12 +32,11 @@ VALUES = {
 }
 
 
-def of(folder, source=None, evaluator=None, model_id=None):
+def of(folder, evaluator=None, model_id=None):
     """path -> record, and what was left out; each is valid, and its numbers pass the checks that
     the schema cannot make."""
     made, left = records(
         chosen(found(folder).runs)[0],
-        source or Source(),
         evaluator or Evaluator(),
         1_770_000_000,
         "lm-eval-bias 1",
