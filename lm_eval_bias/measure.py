@@ -692,8 +692,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
             number = widened_to_cover(number, others.number((metric, group)))
         if number.n is None and group is None:
             number = number._replace(n=len(without_checks(records)))
-        value, stderr, low, high = map(float, number[:4])  # numpy's, perhaps
-        return Number(value, stderr, low, high, number.clusters, number.n)
+        return number
 
     values = {name: completed(name, None, summary.values[name]) for name in names}
     groups = {

@@ -49,7 +49,7 @@ class Scale:
         self.ratings, self._there = ratings, ~np.isnan(ratings)
         self.by_round = _of_items(ratings, self._there, facet)[0]
         nothing = ROUNDING * max(1.0, np.nanmax(abs(ratings), initial=0.0))
-        x, self._times = _mean(ratings, axis=1)
+        x, self._times = _mean(ratings)
         self.value, weights = _of_items(x, self._times > 0, facet)
         self.scored = ~np.isnan(self.value)
         stratum = np.zeros_like(facet) if np.bincount(facet).min(initial=2) < 2 else facet
@@ -249,9 +249,9 @@ def variation(scores: ArrayLike) -> Floats:
     Source: StereoMap, appendix L, Tables 13 and 14.
     """
     scores = np.asarray(scores, dtype=float)
-    mean, n = _mean(scores, axis=1)
+    mean, n = _mean(scores)
     away = _tidy(scores - mean[:, None], ROUNDING * np.nanmax(abs(scores), initial=0.0))
-    return np.where(n > 1, ratio(np.sqrt(_mean(away**2, axis=1)[0]), mean), np.nan)
+    return np.where(n > 1, ratio(np.sqrt(_mean(away**2)[0]), mean), np.nan)
 
 
 def _of_chi_square(variance: float, df: ArrayLike) -> tuple[float, float]:
@@ -269,10 +269,11 @@ def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:
     return np.where(complete, (weights * np.where(rated, x, 0)).sum(axis=-1), np.nan), weights
 
 
-def _mean(values: Floats, axis: int) -> tuple[Floats, Ints]:
+def _mean(values: Floats) -> tuple[Floats, Ints]:
+    """Over the second axis."""
     there = ~np.isnan(values)
-    n = there.sum(axis=axis)
-    return ratio(np.where(there, values, 0).sum(axis=axis), n), n
+    n = there.sum(axis=1)
+    return ratio(np.where(there, values, 0).sum(axis=1), n), n
 
 
 def _tidy(deviations: Floats, nothing: float) -> Floats:

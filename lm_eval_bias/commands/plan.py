@@ -222,7 +222,7 @@ def to_decide(
         return ""
     whole, total = whole_task(pilot.task, tasks), len(pilot.labels)
     if made.documents is None:
-        least = with_unit(made.at_full[1], "points" if metric.unit == "%" else metric.unit)
+        least = with_unit(made.at_full[1], table.unit_of_difference(metric.unit))
         return (
             f"cannot be decided with this benchmark: with all {total:,} documents of {whole} its "
             f"interval stays at {least}"

@@ -29,15 +29,14 @@ from lm_eval_bias.usage import UsageError
 
 
 class ComparedNumber(NamedTuple):
-    """One number of both runs, each with its `Run.range_text`. own: what each says by itself.
-    other_differences: what else than the model differs. p: after Holm."""
+    """One number of both runs. sides: of each the number, its verdict by itself and its
+    `Run.range_text`. other_differences: what else than the model differs. p: after Holm."""
 
     task: str
     metric: Metric
     group: str | None
     difference: Difference
-    numbers: Sequence[tuple[Number, str]]
-    own: Sequence[str]
+    sides: Sequence[tuple[Number, str, str]]
     other_differences: str
     p: float = nan
     verdict: Verdict = Verdict(UNKNOWN, "")
@@ -192,8 +191,14 @@ class Pair(NamedTuple):
                 metric,
                 group,
                 difference(first, second, key),
-                [(of.number(key), "" if group else run.range_text(metric)) for run, of in sides],
-                [kind(run, metric, run.number(*key), group) for run, _ in sides],
+                [
+                    (
+                        own.number(key),
+                        kind(run, metric, run.number(*key), group),
+                        "" if group else run.range_text(metric),
+                    )
+                    for run, own in sides
+                ],
                 self.other_differences,
             )
             for metric, _ in self.one.shown(names)

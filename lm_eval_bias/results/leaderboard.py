@@ -207,8 +207,12 @@ def about(metric: Metric) -> str:
 
 def declared(metric: Metric) -> dict[str, Any]:
     """What a flat row has of a metric."""
-    facts = {"metric": metric.name, "unit": metric.unit, "better": direction(metric)}
-    return {**facts, "null_value": metric.null_value}
+    return {
+        "metric": metric.name,
+        "unit": metric.unit,
+        "better": direction(metric),
+        "null_value": metric.null_value,
+    }
 
 
 def _ranked(column: Column, replicated: Replicated) -> Column:

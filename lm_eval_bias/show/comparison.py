@@ -11,7 +11,14 @@ from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
 from lm_eval_bias.results.leaderboard import about, declared
 from lm_eval_bias.results.runs import Run
-from lm_eval_bias.results.table import Cell, Table, interval_text, number_cell, number_text
+from lm_eval_bias.results.table import (
+    Cell,
+    Table,
+    interval_text,
+    number_cell,
+    number_text,
+    unit_of_difference,
+)
 from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
 from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.page import Fold, Page, Section
@@ -81,7 +88,7 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
                 Cell(f"{row.task}/{row.name}", note=about(row.metric)),
                 *(
                     number_cell(Number(number.value, n=number.n), unit, text, own)
-                    for number, own, text in _both(row)
+                    for number, own, text in row.sides
                 ),
                 Cell(signed, interval_text(difference.number, unit), value=difference.difference),
                 Cell(number_text(row.p, "p"), value=row.p),
@@ -92,15 +99,10 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
     return Table(head, rows, frozenset({0, 5}), title)
 
 
-def _both(row: ComparedNumber) -> list[tuple[Number, str, str]]:
-    """Each run's number, what that says, and its range."""
-    return [(number, own, text) for (number, text), own in zip(row.numbers, row.own, strict=True)]
-
-
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     difference, kind = row.difference, row.verdict.kind
     cells: dict[str, Any] = {"task": row.task, **declared(row.metric), "group": row.group}
-    for which, (number, own, text) in zip(("first", "second"), _both(row), strict=True):
+    for which, (number, own, text) in zip(("first", "second"), row.sides, strict=True):
         cells |= {f"{which}_value": number.value, f"{which}_n": number.n}
         cells |= {f"{which}_verdict": own or None, f"{which}_range": text or None}
     parts = ("difference", "stderr", "low", "high", "p")
@@ -124,8 +126,7 @@ def _figures(comparison: Comparison) -> list[Callable[[], str]]:
     units: dict[str, list[ComparedNumber]] = {}
     for row in comparison.rows:
         if row.verdict.kind != UNKNOWN:
-            unit = "points" if row.metric.unit == "%" else row.metric.unit
-            units.setdefault(unit, []).append(row)
+            units.setdefault(unit_of_difference(row.metric.unit), []).append(row)
     return [
         partial(_figure, comparison, unit, rows, f"d{i}")
         for i, (unit, rows) in enumerate(units.items())
