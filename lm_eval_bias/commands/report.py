@@ -13,7 +13,6 @@ from pathlib import Path
 
 from lm_eval_bias import __version__, catalogue, writing
 from lm_eval_bias.commands import filled, finished, plan
-from lm_eval_bias.data import paper_values
 from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.exhibited import TaskInfo
@@ -99,7 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
         tests = page.write(
             finished_runs,
             declared,
-            paper_values.of_task,
             arguments.output,
             drawing,
             printed if arguments.brief else None,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
-from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
+from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable, of_task
 from lm_eval_bias.exhibit import Column, Exhibit, Row, is_number
 from lm_eval_bias.results.runs import Run, as_float, number_of
 from lm_eval_bias.results.table import (
@@ -71,16 +71,14 @@ class PaperRows(NamedTuple):
 # ---- What the papers print
 
 
-def paper_rows(
-    exhibit: Exhibit, run: Run, places: Iterable[Place], known: TaskInfo
-) -> list[PaperRows]:
+def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
     """What the papers print in the places of an exhibit, by model and, where a table has several,
-    by setting. places: `paper_values.of_task`."""
+    by setting."""
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
     models: dict[tuple[str, str], dict[tuple[tuple[str, str], ...], list[Place]]] = {}
-    for place in places:
+    for place in of_task(run.task):
         file, table, cell, _ = place
         if file == paper and table.name in names and (cell.metrics or cell.place):
             # Names of a cell with a place stand in its row, and so does the group.

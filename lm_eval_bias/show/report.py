@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
@@ -35,7 +35,7 @@ from lm_eval_bias.results.table import (
 from lm_eval_bias.results.transcripts import Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions, repeat
 from lm_eval_bias.show.comparison import differences
-from lm_eval_bias.show.exhibited import PaperRows, Place, Rows, TaskInfo
+from lm_eval_bias.show.exhibited import PaperRows, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.latex import latex
 from lm_eval_bias.show.page import csv
@@ -119,7 +119,6 @@ class ModelPage(NamedTuple):
 def write(
     finished: Runs,
     known: Mapping[str, TaskInfo],
-    paper_values: Callable[[str], Iterable[Place]],
     output: Path,
     drawing: Any,
     brief: Callable[[str], bytes | None] | None = None,
@@ -129,9 +128,9 @@ def write(
 ) -> list[verdict.Tested]:
     """Write the report; returns its tests.
 
-    paper_values: a task -> all that papers print of it. drawing: `figures.draw.files`. brief: a
-    page -> its PDF, for `brief.html`. answers: of runs with and without thinking. cited: BibTeX.
-    UsageError for a folder that holds other things, or that cannot be written.
+    drawing: `figures.draw.files`. brief: a page -> its PDF, for `brief.html`. answers: of runs with
+    and without thinking. cited: BibTeX. UsageError for a folder that holds other things, or that
+    cannot be written.
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
@@ -143,7 +142,7 @@ def write(
         ModelPage(name, f"{folder.stem(name)}.html", runs, verdict.judged(runs))
         for name, runs in by_model.items()
     ]
-    writer = _Writer(folder, known, paper_values, transcripts, drawing, latex_papers, models)
+    writer = _Writer(folder, known, transcripts, drawing, latex_papers, models)
     for model in models:
         folder.write(model.file, writer.page(model))
     overview, first = writer.overview(finished, of_thinking(finished.runs, answers))
@@ -184,7 +183,6 @@ def _of_answers(run: Run, samples: Transcript, known: Mapping[str, TaskInfo]) ->
 class _Writer:
     folder: Folder
     known: Mapping[str, TaskInfo]
-    paper_values: Callable[[str], Iterable[Place]]
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
     latex_papers: bool
@@ -348,7 +346,7 @@ class _Writer:
             block.missing = f"This run has no rows for it{needs}."
             return block
         block.folded = exhibited.says_little(exhibit, [row for _, own in models for row in own])
-        papers = exhibited.paper_rows(exhibit, runs[0], self.paper_values(runs[0].task), known)
+        papers = exhibited.paper_rows(exhibit, runs[0], known)
         block.notes += _of_papers(papers)
         rows = [
             {"model": run.model, "source": "this run", "comparable": None, **row}

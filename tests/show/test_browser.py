@@ -41,7 +41,6 @@ def report(folder, output, exhibits, known=None):
     write(
         found,
         known or {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)},
-        lambda task: (),
         output,
         drawing,
         lambda page: None,

@@ -60,7 +60,7 @@ BY_GROUP = [
 def reported(folder, known=None, drawing=None):
     """Of the runs in its folder `runs`, in its folder `out`."""
     found, output = runs.find([folder / "runs"]), folder / "out"
-    tests = page.write(found, known or {}, lambda task: (), output, drawing and drawing.files)
+    tests = page.write(found, known or {}, output, drawing and drawing.files)
     return tests, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
 
 

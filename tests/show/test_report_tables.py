@@ -49,8 +49,8 @@ def sent(task, **settings):
 
 
 def beside(exhibit, one):
-    places, task = paper_values.of_task(one.task), task_of(one.task)
-    return exhibited.paper_rows(exhibit, one, places, _known(task, task, ()))
+    task = task_of(one.task)
+    return exhibited.paper_rows(exhibit, one, _known(task, task, ()))
 
 
 def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_none():
@@ -153,7 +153,7 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
     assert shown == expected and len(shown) == 6 * 16
 
 
-def test_cells_of_several_settings_are_told_apart():
+def test_cells_of_several_settings_are_told_apart(monkeypatch):
     """A task that two settings of a paper's table ask about: two numbers of one model in one place
     stand in two rows."""
     file = {
@@ -183,7 +183,8 @@ def test_cells_of_several_settings_are_told_apart():
         "",
         paper_values=("p", "Table 9"),
     )
-    papers = exhibited.paper_rows(exhibit, run("hbb")._replace(task="mine"), cells, TaskInfo())
+    monkeypatch.setattr(exhibited, "of_task", lambda task: cells)
+    papers = exhibited.paper_rows(exhibit, run("hbb"), TaskInfo())
     assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
         ("A (paper, Table 9, Plain)", 1.0),
         ("A (paper, Table 9, As a person)", 2.0),

@@ -12,7 +12,6 @@ from lm_eval_bias.exhibit import (
     Row,
     Rows,
     Table,
-    Tables,
     intervals,
     is_number,
     with_numbers,
@@ -347,18 +346,10 @@ def _table_2(*corrected: Column) -> Exhibit:
 
 def _axes(name: str, unit: str, reference: float) -> Exhibit:
     """name: of the number that is shown."""
-
-    def by_axis(tables: Tables) -> Table:
-        return [
-            {"axis": row.get("axis"), **_number(row, name, "value")}
-            for row in tables.get("shares", ())
-            if row.get("gender") == ALL and is_number(row.get(name))
-        ]
-
     return Exhibit(
         name="Analogies by axis",
         caption="The directed number, over all axes and of each of them, women and men together",
-        source=by_axis,
+        source=Rows("shares", {"gender": ALL}),
         columns=(AXIS, Column("value", "Value", unit), Column("value_n", "Analogies", "count")),
         how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse; "
         "the numbers of all and of an axis leave out loaded words, those that praise or blame by "
@@ -366,6 +357,10 @@ def _axes(name: str, unit: str, reference: float) -> Exhibit:
         caveat="Some axes have few analogies, which share their groups and words, so that their "
         "intervals are wide; several axes are several tries.",
         figure=intervals("value", "axis", reference=reference)._replace(test=name),
+        then=lambda rows: [
+            {"axis": row.get("axis"), **_number(row, name, "value")}
+            for row in with_numbers(name)(rows)
+        ],
         needs="analogies that are answered in all contexts",
     )
 
