@@ -4,15 +4,12 @@ numbers could not be computed."""
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import filled, finished
-from lm_eval_bias.data.content import plain
 from lm_eval_bias.results import merged, table
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.show import exhibited
-from lm_eval_bias.usage import UsageError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +22,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK")
     parser.add_argument(
         "files", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl"
-    )
-    parser.add_argument(
-        "--metadata",
-        metavar="KEY=VALUE",
-        nargs="+",
-        default=[],
-        help="the task's options, where no results file tells them",
     )
     finished.add_include_path(parser)
     parser.add_argument(
@@ -46,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     writing.check("--output", arguments.output)
     task = catalogue.task(arguments.task, arguments.include_path)
     files = arguments.files
-    content = merged.merged(task, files, dict(map(_option, arguments.metadata)))
+    content = merged.merged(task, files)
     documents = content["n-samples"][task.name]["effective"]
     print(f"{task.name}: {documents:,} documents of {len(files)} file{'s' * (len(files) > 1)}")
     if missing := content["missing"]:
@@ -58,11 +48,3 @@ def run(arguments: argparse.Namespace) -> int:
         defined = json.loads(json.dumps(content), parse_constant=lambda _: None)
         writing.whole(arguments.output, f"{json.dumps(defined, indent=1)}\n")
     return 0
-
-
-def _option(pair: str) -> tuple[str, Any]:
-    key, _, value = pair.partition("=")
-    try:
-        return key, plain(value)
-    except ValueError as error:
-        raise UsageError(f"--metadata {shortened(pair)}: {error}") from None

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from lm_eval_bias.catalogue import Task
@@ -20,16 +19,14 @@ from lm_eval_bias.results.samples import (
     results_of,
     run_options,
 )
-from lm_eval_bias.usage import Options, UsageError
+from lm_eval_bias.usage import UsageError
 
 
-def merged(
-    task: Task, files: Sequence[Path], options: Options = MappingProxyType({})
-) -> dict[str, Any]:
+def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
     """The samples of several runs as one results file, else as that of the first.
 
-    options: those of the task, where no results file has them. Under "missing" stand the parts that
-    no run asked. UsageError for files that do not belong together.
+    Under "missing" stand the parts that no run asked. UsageError for files that do not belong
+    together.
     """
     contents = {
         path: content for path in files if (content := results_of(path, task.name)) is not None
@@ -47,19 +44,14 @@ def merged(
     first = of_tasks(next(iter(contents.values()), {}), [task.name])
     config = first["configs"].get(task.name, {})
     written = config.get("metadata") or {}
-    for key in options.keys() & written.keys():
-        if options[key] != written[key]:
-            raise UsageError(
-                f"{key}={options[key]!r} in --metadata, but the runs had {written[key]!r}"
-            )
-    used = run_options(task, options, written)
+    used = run_options(task, written)
     measure, of_files = measure_of(task), in_order(task, files)
     records = [record for document in of_files for record in document.records]
     try:
         cells = tables(measure, summarise_or_explain(measure, records, used))
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
-    metadata = {key: value for key, value in {**options, **written}.items() if key not in PARTS}
+    metadata = {key: value for key, value in written.items() if key not in PARTS}
     config = {key: value for key, value in config.items() if key != "error"}
     # missing parts count as the others
     sizes = {part_of(run.options) or (1, 1): run.of or 0 for run in runs}

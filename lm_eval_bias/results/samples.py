@@ -204,13 +204,13 @@ def _checksum(texts: Iterable[str]) -> str:
 def answers(task: Task, files: Sequence[Path], written: Options) -> Answers:
     """What sample files hold. written: the options of their run. UsageError as `documents`."""
     measure, of_files = measure_of(task), documents(task, files)
-    return Answers(measure, {d.hash: d for d in of_files}, run_options(task, {}, written))
+    return Answers(measure, {d.hash: d for d in of_files}, run_options(task, written))
 
 
-def run_options(task: Task, given: Options, written: Options) -> Options:
+def run_options(task: Task, written: Options) -> Options:
     """The options of a run. written: by the run, which has checked them, with files that may be
-    elsewhere now; they go before those given."""
-    options = read_options(task.name, given, task.options)
+    elsewhere now; others have their defaults."""
+    options = read_options(task.name, {}, task.options)
     return options | {key: value for key, value in written.items() if key in task.option_names}
 
 

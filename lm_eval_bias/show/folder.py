@@ -31,8 +31,6 @@ class Folder:
     def write(self, name: str, content: str | bytes) -> None:
         """name: "index.html", "figures/NAME.svg", ..."""
         path = self.path / name
-        if not _OURS.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a report's file")
         if name not in self.earlier and (path.exists() or path.is_symlink()):
             raise UsageError(
                 f"{path} is there already and of no earlier report; move it, or name another folder"

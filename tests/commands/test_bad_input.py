@@ -204,7 +204,6 @@ def test_aliases_are_refused_in_every_yaml_with_the_line(runs, command, tmp_path
         ("check", tmp_path / "own.yaml", "--for", TASK),
         ("gate", runs, "--rules", tmp_path / "own.yaml"),
         ("tasks", "--include_path", tmp_path),
-        ("merge", TASK, samples(runs / "a"), "--metadata", f"order={bomb}"),
     ):
         status, _, error = command(*arguments)
         assert status and "line 2" in error and "anchors (&name) and aliases" in error, error
