@@ -29,13 +29,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="of these only, such as hbb; all if none is named",
     )
-    parser.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=int,
-        default=downloads.WHOLE,
-        help=f"how long the transfer of a file may take, by default {downloads.WHOLE}",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,14 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     releases = [sources.source(name) for name in names]
     if arguments.action == "list":
         listing(releases)
-    elif arguments.timeout < 1:
-        raise UsageError(f"--timeout {arguments.timeout}: expected seconds, at least 1")
     else:
-        fetch(releases, arguments.timeout)
+        fetch(releases)
     return 0
 
 
-def fetch(releases: list[sources.Source], seconds: float) -> None:
+def fetch(releases: list[sources.Source]) -> None:
     """Fetch what is missing. UsageError at the first that fails; what there is of it is kept."""
     if local := os.environ.get(sources.LOCAL):
         raise UsageError(
@@ -64,7 +55,7 @@ def fetch(releases: list[sources.Source], seconds: float) -> None:
     for release in releases:
         for file, about in release.files.items():
             there = downloads.is_kept(release.folder() / file, about.checksum)
-            kept = sources.official_file(release.name, file, seconds)
+            kept = sources.official_file(release.name, file)
             done = "is there already" if there else "fetched"
             size = f"{kept.stat().st_size:,} bytes"
             print(f"{release.name}/{file}: {done}, {size}, {kept}", flush=True)

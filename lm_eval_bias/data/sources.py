@@ -58,7 +58,7 @@ def source(name: str) -> Source:
     return Source(name, entry["repository"], entry["commit"], files)
 
 
-def official_file(name: str, file: str, seconds: float = downloads.WHOLE) -> Path:
+def official_file(name: str, file: str) -> Path:
     """A file of a release, checked; fetched into the cache if it is missing and $LM_EVAL_BIAS_DATA
     is not set. Raises UsageError if it cannot be had or is another one."""
     release = source(name)
@@ -75,7 +75,7 @@ def official_file(name: str, file: str, seconds: float = downloads.WHOLE) -> Pat
             )
     elif not is_kept(kept, about.checksum):
         try:
-            downloads.fetch(release.address(file), kept, about.checksum, about.bytes, seconds)
+            downloads.fetch(release.address(file), kept, about.checksum, about.bytes)
         except downloads.Unreachable as error:
             again = "check the network and run the command again, or put the file"
             how = "put a copy of it" if error.absent else again

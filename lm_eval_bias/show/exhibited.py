@@ -121,11 +121,7 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits
                 tables.setdefault(cell.place.table, []).append(places[key])
             column = cell.place.column
             places[key] |= {column: number, f"{column}_printed": cell.printed}
-    try:
-        made = exhibits.rows(exhibit, tables)
-    except Exception:  # a table that is worked out of columns which no paper prints
-        return []
-    shown = [column.name for column in exhibit.columns]
+    shown, made = [column.name for column in exhibit.columns], exhibits.rows(exhibit, tables)
     return [row for row in made if any(isinstance(row.get(name), float) for name in shown)]
 
 

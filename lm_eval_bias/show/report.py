@@ -359,13 +359,9 @@ class _Writer:
             for row in paper.rows:
                 shown = {key: row.get(f"{key}_printed") or x for key, x in row.items()}
                 rows.append(start | {k: x for k, x in shown.items() if not k.endswith("_printed")})
-        named, written = [(run.model, own) for run, own in models], None
-        try:
-            written = block.table = exhibited.table(exhibit, named, papers)
-            if not self.latex_papers:
-                written = exhibited.table(exhibit, named, ())
-        except Exception as error:  # what a person's own rows may hold
-            block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
+        named = [(run.model, own) for run, own in models]
+        block.table = exhibited.table(exhibit, named, papers)
+        written = exhibited.table(exhibit, named, papers if self.latex_papers else ())
         file = self.folder.stem(f"{stem}-{exhibit.name}")
         self._table_files(block, file, rows, written)
         if exhibit.figure is not None and self.drawing is not None:

@@ -122,11 +122,3 @@ def test_a_file_of_unknown_size_is_known_by_its_id_in_git(released, server, told
     lines = told("list", "two")[1]
     assert lines[0].endswith("; 1 file, 0 bytes and 1 file of unknown size")
     assert lines[2] == "unseen ? kept"
-
-
-def test_the_time_of_a_transfer_can_be_set(released, server, command):
-    server.drips = "headers"
-    status, _, error = command("data", "fetch", "--timeout", "1")
-    assert status == 1 and ("not whole within 1 seconds" in error or "timed out" in error)
-    status, _, error = command("data", "fetch", "--timeout", "0")
-    assert status == 1 and "--timeout 0: expected seconds, at least 1" in error
