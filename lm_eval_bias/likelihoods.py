@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import exp, inf, isnan, log, nan
 from typing import Any
 
@@ -100,15 +100,14 @@ def lengths(results: Sequence[Any], choices: Sequence[str]) -> tuple[list[int], 
     return [len(choice.encode()) for choice in choices], "bytes"
 
 
-def warn_of_bytes(records: Sequence[Mapping[str, Any]]) -> None:
-    """Warn if `unit` of some records is bytes: their scores compare less well."""
-    by_bytes = sum(record["unit"] == "bytes" for record in records)
-    if by_bytes:
+def warn_of_bytes(units: Any) -> None:
+    """Warn if some records' units of `lengths` are bytes: their scores compare less well."""
+    if by_bytes := (units == "bytes").sum():
         logger.warning(
             "The model gives no numbers of tokens for %d of %d documents; scores are per UTF-8 "
             "byte there.",
             by_bytes,
-            len(records),
+            len(units),
         )
 
 

@@ -51,10 +51,8 @@ def csv_cell(value: object) -> object:
     """A finite number as it is, other numbers empty, and a text that is no formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) or value is None:
-        return float(value) if value is not None and isfinite(value) else ""
-    if isinstance(value, int):
-        return value
+    if value is None or isinstance(value, (int, float)):
+        return value if value is not None and isfinite(value) else ""
     shown = visible(value)
     return f"'{shown}" if shown.lstrip().startswith(FORMULAS) else shown
 

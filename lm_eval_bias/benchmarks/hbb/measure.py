@@ -357,7 +357,7 @@ def sg_record(doc: Document, results: Sequence[Any]) -> Record:
 
 
 def sg_units(answers: Any, threshold: float, **_: Any) -> Frames:
-    warn_of_bytes(answers[["unit"]].to_dict("records"))
+    warn_of_bytes(answers["unit"])
     answers = answers.assign(letter_mass=nan, lacking_sentences=100.0 * (answers["lacking"] > 0))
     return units(answers, "paper", threshold, 1.0)
 

@@ -153,7 +153,7 @@ def units(answers: Any, per: str, **_: Any) -> Frames:
     """per: "token" compares mean log-likelihoods per token, "sentence" sums."""
     values = _likelihoods(answers)
     if per == "token":
-        warn_of_bytes(answers[["unit"]].to_dict("records"))
+        warn_of_bytes(answers["unit"])
         values = values / np.array(answers["lengths"].tolist())
     return {"asked": _asked(answers), "compared": compared(_scored(answers, values))}
 
