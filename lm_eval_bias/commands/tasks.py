@@ -8,7 +8,6 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import filled, finished
 from lm_eval_bias.data import model_files
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.systematic_errors import systematic_errors
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
@@ -105,16 +104,6 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         print(f"  tasks: {', '.join(asked)}")
         if metric.question is not None:
             print(f"  tests: {metric.question}")
-        counted: dict[str, list[str]] = {}
-        for task_name in asked:
-            if errors := systematic_errors(task_name).get(name):
-                each = [f"{family} {mean:.2g} ± {sd:.2g}" for family, (mean, sd) in errors.items()]
-                counted.setdefault(", ".join(each), []).append(task_name)
-        for errors_of, those in counted.items():
-            print(
-                "  systematic errors of models without meaning, in standard deviations between\n"
-                f"    clusters, that the interval counts in {', '.join(those)}:\n    {errors_of}"
-            )
 
 
 def row(metric: Metric) -> tuple[str, ...]:
