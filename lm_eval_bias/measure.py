@@ -441,11 +441,6 @@ IN_FORM = Metric(
 )
 
 
-def of_written(measure: Measure) -> Measure:
-    """A measure of written answers, with `IN_FORM`: the records' `in_form`, where tasks give it."""
-    return measure._replace(metrics=(*measure.metrics, IN_FORM))
-
-
 UNANSWERED = Metric(
     "unanswered",
     "%",
@@ -518,11 +513,15 @@ def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
     return _checked(measure, responds, responds_by)
 
 
-def with_written_checks(
-    measure: Measure, chosen: Callable[[Document, Any], Sequence[int]]
+def of_written(
+    measure: Measure, chosen: Callable[[Document, Any], Sequence[int]] | None = None
 ) -> Measure:
-    """The same of written answers. chosen: (check, what was read) -> the place of the answer to
-    each of its questions; none if it cannot be read, which moves nothing."""
+    """A measure of written answers, with `IN_FORM`, the records' `in_form` where tasks give it, and
+    with `RESPONDS`. chosen: (check, what was read) -> the place of the answer to each of its
+    questions; none if it cannot be read, which moves nothing. Without it there are no checks."""
+    measure = measure._replace(metrics=(*measure.metrics, IN_FORM))
+    if chosen is None:
+        return measure
 
     def responds_by(doc: Document, parts: Sequence[Any], results: Sequence[Any]) -> float:
         moved = [

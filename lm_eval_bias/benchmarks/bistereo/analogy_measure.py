@@ -26,7 +26,6 @@ from lm_eval_bias.measure import (
     places,
     select_columns,
     with_checks,
-    with_written_checks,
 )
 from lm_eval_bias.metrics.context_association import preferred
 from lm_eval_bias.metrics.errors import Values, means
@@ -269,15 +268,17 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
 CLUSTERS = (("axis", "contrast"), ("counterpart",))
 VALUES = {"asked": means("unanswered", "refused"), LOADED: of_analogies, "analogies": of_analogies}
 TABLED = (*METRICS, *GENERATED_METRICS, Metric("n", "count", "", stderr=False))
-ANALOGY = Measure(
-    record,
-    Counted(units, VALUES, tables),
-    METRICS,
-    exhibits=exhibits.ANALOGY,
-    clusters=CLUSTERS,
-    tabled=TABLED,
+ANALOGY = with_checks(
+    Measure(
+        record,
+        Counted(units, VALUES, tables),
+        METRICS,
+        exhibits=exhibits.ANALOGY,
+        clusters=CLUSTERS,
+        tabled=TABLED,
+    ),
+    IN_NATS,
 )
-ANALOGY = with_checks(ANALOGY, IN_NATS)
 ANALOGY_GENERATED = of_written(
     Measure(
         record_generated,
@@ -287,8 +288,6 @@ ANALOGY_GENERATED = of_written(
         exhibits=exhibits.ANALOGY_GENERATED,
         clusters=CLUSTERS,
         tabled=TABLED,
-    )
-)
-ANALOGY_GENERATED = with_written_checks(
-    ANALOGY_GENERATED, lambda doc, answer: places(doc["choices"], answer)
+    ),
+    lambda doc, answer: places(doc["choices"], answer),
 )

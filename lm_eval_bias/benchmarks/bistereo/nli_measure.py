@@ -25,7 +25,6 @@ from lm_eval_bias.measure import (
     places,
     select_columns,
     with_checks,
-    with_written_checks,
 )
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, entailed, twins
@@ -205,26 +204,27 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
 
 
 TABLED = (REFUSED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))
-NLI = Measure(
-    record,
-    Counted(
-        units,
-        {
-            "asked": means("unanswered", "refused"),
-            "paper": of_paper,
-            "twins": means("gap", *(f"{effect}_gap" for effect in EFFECTS)),
-            "everything": of_everything,
-            "differences": means("gap"),
-        },
-        tables,
-    ),
-    METRICS,
-    exhibits=exhibits.NLI,
-    clusters=CLUSTERS,
-    tabled=TABLED,
+NLI = with_checks(
+    Measure(
+        record,
+        Counted(
+            units,
+            {
+                "asked": means("unanswered", "refused"),
+                "paper": of_paper,
+                "twins": means("gap", *(f"{effect}_gap" for effect in EFFECTS)),
+                "everything": of_everything,
+                "differences": means("gap"),
+            },
+            tables,
+        ),
+        METRICS,
+        exhibits=exhibits.NLI,
+        clusters=CLUSTERS,
+        tabled=TABLED,
+    )
 )
-NLI = with_checks(NLI)
 NLI_GENERATED = of_written(
-    NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)
+    NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True),
+    lambda doc, answer: places(LABELS, answer),
 )
-NLI_GENERATED = with_written_checks(NLI_GENERATED, lambda doc, answer: places(LABELS, answer))

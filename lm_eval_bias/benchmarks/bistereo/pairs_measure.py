@@ -275,22 +275,24 @@ TABLED = (
     Metric("lost", "count", "", stderr=False),
     *(Metric(name, "%", "") for name in ALL_SHARES),
 )
-PAIRS = Measure(
-    record,
-    Counted(
-        units,
-        {
-            "asked": means("unanswered"),
-            "paper": of_paper,
-            "compared": of_compared,
-            "everything": of_everything,
-            **{word: partial(of_order, name=f"raw_gap_{word}_first") for word in ORDERS},
-        },
-        tables,
+PAIRS = with_checks(
+    Measure(
+        record,
+        Counted(
+            units,
+            {
+                "asked": means("unanswered"),
+                "paper": of_paper,
+                "compared": of_compared,
+                "everything": of_everything,
+                **{word: partial(of_order, name=f"raw_gap_{word}_first") for word in ORDERS},
+            },
+            tables,
+        ),
+        METRICS,
+        exhibits=exhibits.PAIRS,
+        clusters=CLUSTERS,
+        tabled=TABLED,
     ),
-    METRICS,
-    exhibits=exhibits.PAIRS,
-    clusters=CLUSTERS,
-    tabled=TABLED,
+    IN_NATS,
 )
-PAIRS = with_checks(PAIRS, IN_NATS)

@@ -23,7 +23,6 @@ from lm_eval_bias.measure import (
     of_written,
     select_columns,
     with_checks,
-    with_written_checks,
 )
 from lm_eval_bias.metrics.empathy_gap import (
     complete,
@@ -357,10 +356,8 @@ GENERATED = of_written(
         exhibits=exhibits.GENERATED,
         clusters=CLUSTERS,
         tabled=MASSES,
-    )
-)
-GENERATED = with_written_checks(
-    GENERATED, lambda doc, answer: () if isinstance(answer, str) else [round(answer)]
+    ),
+    lambda doc, answer: () if isinstance(answer, str) else [round(answer)],
 )
 LIKELIHOOD = Measure(
     record_likelihood,

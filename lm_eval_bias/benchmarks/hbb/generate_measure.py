@@ -32,7 +32,6 @@ from lm_eval_bias.measure import (
     of_written,
     places,
     select_columns,
-    with_written_checks,
 )
 from lm_eval_bias.metrics import hidden_bias
 from lm_eval_bias.metrics.errors import Values, mean, means, ratio
@@ -256,6 +255,6 @@ HBB_GENERATE = of_written(
         exhibits=exhibits.HBB_GENERATE,
         clusters=CLUSTERS,
         tabled=(*OF_PAIR, *(Metric(x, "%", "", stderr=False) for x in INVALID.values())),
-    )
+    ),
+    lambda doc, answer: places(OPTIONS, answer),
 )
-HBB_GENERATE = with_written_checks(HBB_GENERATE, lambda doc, answer: places(OPTIONS, answer))

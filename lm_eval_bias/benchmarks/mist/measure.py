@@ -23,7 +23,6 @@ from lm_eval_bias.measure import (
     places,
     select_columns,
     with_checks,
-    with_written_checks,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, attribution_gaps, rates
 from lm_eval_bias.metrics.errors import Values, mean, ratio
@@ -225,10 +224,9 @@ WABT = of_written(
         exhibits=exhibits.WABT,
         clusters=LIST_CLUSTERS,
         tabled=OF_LISTS,
-    )
-)
-WABT = with_written_checks(  # the words in the middle: mist_checks.yaml
-    WABT, lambda doc, answer: () if isinstance(answer, str) else answer[1:-1]
+    ),
+    # the words in the middle: mist_checks.yaml
+    lambda doc, answer: () if isinstance(answer, str) else answer[1:-1],
 )
 WABT_LIKELIHOOD = Measure(
     record_wabt_likelihood,
@@ -405,9 +403,9 @@ AAT = of_written(
         exhibits=exhibits.AAT,
         clusters=ATTRIBUTION_CLUSTERS,
         tabled=TABLED,
-    )
+    ),
+    lambda doc, answer: places(("comedy", "tragedy"), answer),
 )
-AAT = with_written_checks(AAT, lambda doc, answer: places(("comedy", "tragedy"), answer))
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,
     ATTRIBUTIONS,

@@ -39,7 +39,6 @@ from lm_eval_bias.measure import (
     select_columns,
     with_checks,
     with_intervals,
-    with_written_checks,
 )
 from lm_eval_bias.metrics.errors import Estimates, Values, mean, means, ratio
 from lm_eval_bias.metrics.group_scores import Scale, variation
@@ -716,8 +715,7 @@ def _measure(part: str, in_words: bool) -> Measure:
     )
     if not in_words:
         return with_checks(measure)
-    measure = of_written(measure)
-    return with_written_checks(measure, point) if part in ("original", "structure") else measure
+    return of_written(measure, point if part in ("original", "structure") else None)
 
 
 def point(check: Document, answer: Any) -> list[int]:
