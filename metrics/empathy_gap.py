@@ -12,7 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, SEED, Bools, Estimates, Floats, Sample, Total, ratio, satterthwaite
+from .errors import (
+    ROUNDING,
+    SEED,
+    Bools,
+    Estimates,
+    Floats,
+    Sample,
+    Total,
+    quiet_division,
+    ratio,
+    satterthwaite,
+)
 from .student import student
 
 PERMUTATIONS = 10_000
@@ -107,7 +118,7 @@ def own_effects(matrix: ArrayLike, groups: Groups) -> Floats:
     g, names = len(labels), np.bincount(label)[label]
     centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == label) / names)
     cells = np.asarray(matrix, dtype=float)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         own = ((centred @ cells) * centred).sum(axis=-1)
         gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
         return np.broadcast_to(gap, own.shape) if g < 3 else (g * own - gap) / (g - 2)
@@ -182,7 +193,7 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Floats:
     own = np.einsum("eii->ei", intensities)
     differences = intensities - (own[:, :, None] if reference == "perceiver" else own[:, None, :])
     n, mean = (~np.isnan(differences)).sum(axis=0), mean_intensity(differences)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with quiet_division():
         squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
         stderr = np.sqrt(squares / (n - 1) / n)
     _, p = student(mean, stderr, n - 1, np.nanmax(abs(intensities), initial=0.0))

@@ -114,7 +114,7 @@ class Sample:
         """For each part of the sample, how numbers change without each of its groups, and the share
         of rows left out; shapes (groups, parts of the rows)."""
         ends = np.cumsum([1, *(p.size for p in self.parts)])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with quiet_division():
             share = np.where(n[0] > 0, 1 - n / n[0], 0)
             change = value - value[0]
         return [(change[a:b], share[a:b]) for a, b in pairwise(ends)]
@@ -139,7 +139,7 @@ class Sample:
         single = [v for part, v in zip(self.parts, each, strict=True) if part.ways == 1]
         total = sum((-1) ** (p.ways + 1) * v.value for p, v in zip(self.parts, each, strict=True))
         total = np.maximum.reduce([total, *(v.value for v in single)])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with quiet_division():
             squares = sum(v.value**2 / v.df for v in single)
         return Variance(total, satterthwaite(total, squares))
 
@@ -244,7 +244,7 @@ def _sums(x: Floats | Bools, strata: Ints) -> Floats:
 
 def _of_strata(moved: Floats, share: Floats, strata: Ints) -> Variance:
     there = share > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         part = share / np.where(there, _sums(share, strata)[strata], 1)
         away = moved - part * _sums(moved, strata)[strata]
         squares = _sums(share**2, strata)
@@ -267,7 +267,7 @@ def excess_kurtosis(z: Floats, there: Bools) -> Floats:
     """
     n = there.sum(axis=0).astype(float)
     second, fourth = (np.where(there, z, 0) ** 2).sum(axis=0), (np.where(there, z, 0) ** 4).sum(0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         g2 = n * fourth / second**2 - 3
         unbiased = (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * g2 + 6)
     return np.where((n > 3) & (second > 0), unbiased, 0)
@@ -278,7 +278,7 @@ def satterthwaite(variance: ArrayLike, squares: ArrayLike) -> Floats:
 
     squares: the sum of the squared parts, each over its own df.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         df = np.maximum(1.0, np.square(variance) / squares)
     return np.where(np.asarray(squares) > 0, df, np.inf)
 
@@ -342,7 +342,7 @@ def share_interval(
     alpha = min(alpha, 0.999)  # at 1 both quantiles are 0
     df = np.maximum(clusters - 1, 1)
     error = stderr * scipy.special.stdtrit(df, alpha / 2) / scipy.special.ndtri(alpha / 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         answers = np.where(error > 0, p * (1 - p) / error**2, clusters)
         few = np.minimum(p, 1 - p) * answers < FEWEST_CLUSTERS
     n = np.where(few, np.minimum(clusters, answers), answers)
@@ -370,9 +370,14 @@ def sign_flip_p(value: float, change: Floats, share: Floats) -> float:
     return float(np.mean(sums >= sums[0] * (1 - ROUNDING)))
 
 
+def quiet_division() -> np.errstate:
+    """Without warnings of what is undefined or infinite."""
+    return np.errstate(divide="ignore", invalid="ignore")
+
+
 def ratio(a: ArrayLike, b: ArrayLike) -> Floats:
     """a / b, NaN where b is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         return np.where(np.asarray(b) == 0, np.nan, np.asarray(a) / b)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .errors import Bools, Floats
+from .errors import Bools, Floats, quiet_division
 from .holm import holm
 from .student import two_sided
 
@@ -83,7 +83,7 @@ def _welch(difference: Floats, one: Floats, other: Floats, df: Floats) -> Floats
     """P of each pair, shape (k, k); 1 where no error is above 0, at the ends of a scale, or one is
     infinite. one, other: standard errors, as rows and columns."""
     total = one**2 + other**2
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         freedom = total**2 / (one**4 / df[:, None] + other**4 / df)
         p = two_sided(difference / np.sqrt(total), freedom)
     return np.where((total > 0) & (total < np.inf) | np.isnan(total), p, 1)

@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Floats
+from .errors import ROUNDING, Floats, quiet_division
 
 
 def student(
@@ -17,7 +17,7 @@ def student(
     """
     mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
     nothing = ROUNDING * max(1.0, scale)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet_division():
         t = np.where(abs(mean) <= nothing, 0.0, mean) / np.where(stderr <= nothing, 0.0, stderr)
     t = np.where(df >= 1, t, np.nan)
     return t, two_sided(t, df)
