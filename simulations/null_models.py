@@ -413,7 +413,7 @@ def page(tests: Sequence[Tested]) -> str:
         f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
     ]
     lines, counts = [], set()
-    for task, metric, rows, fits, own, seeds, others in tests:
+    for task, metric, rows, fits, own, _, others in tests:
         clusters = max(row[2] for row in rows["noise"])
         errors = [(f.mean, f.limit) for f in fits.values()]
         ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
@@ -424,9 +424,9 @@ def page(tests: Sequence[Tested]) -> str:
             for f in metric.confounds
             if own.get(f, (0, 0))[1]
         ]
-        shares = [percent(metric, s) for s in (own, seeds, others)]
-        cells = [f"`{task}` `{metric.name}`", len(rows), shares[0], named, longer, *shares[1:]]
-        lines.append(f"| {' | '.join(map(str, [*cells, ', '.join(confounds) or 'none']))} |")
+        alone, beside = (percent(metric, shares) for shares in (own, others))
+        cells = [f"`{task}` `{metric.name}`", alone, named, longer, beside]
+        lines.append(f"| {' | '.join([*cells, ', '.join(confounds) or 'none'])} |")
         counts |= {len(r) for r in rows.values()}
     low, high = STRENGTH
     return TEMPLATE.read_text(encoding="utf-8").format(
