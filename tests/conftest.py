@@ -8,7 +8,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable
-from copy import copy, deepcopy
+from copy import copy
 from functools import cache, wraps
 from pathlib import Path
 from types import ModuleType
@@ -35,8 +35,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Of each the tests, not the file, are shared out between the workers.
 SPREAD = ("simulations/test_coverage.py", "models/test_architectures.py")
-# Of one worker, which has a server of forks that takes ten seconds to start.
+# Of one worker, which has a server of forks that takes ten seconds to start; or answers to every
+# measure.
 FORKS = ("tests/test_end_to_end.py", "test_run.py", "test_masked_in_harness.py")
+MEASURES = ("tests/test_measure.py", "test_each_n.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,7 +56,8 @@ class Shares(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return nodeid if file.endswith(SPREAD) else "forks" if file.endswith(FORKS) else file
+        together = (files[0] for files in (FORKS, MEASURES) if file.endswith(files))
+        return nodeid if file.endswith(SPREAD) else next(together, file)
 
 
 def pytest_collection_finish() -> None:
@@ -103,10 +106,8 @@ def cheap_harness() -> None:
             collect_env.get_pretty_env_info = lambda: "not asked in tests"
         read, ours = _index.load_yaml, cache(_index.load_yaml)
         _index.load_yaml = lambda path, **options: (
-            deepcopy(ours(path, **options))
-            if Path(path).is_relative_to(ROOT)
-            else read(path, **options)
-        )
+            ours if Path(path).is_relative_to(ROOT) else read
+        )(path, **options)
     if "lm_eval_bias.harness.dataset" in sys.modules:
         from lm_eval_bias.harness.dataset import CustomDataset, Documents
 
