@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -155,6 +156,30 @@ def shared() -> Path:
     if not (folder / "papers").is_dir():
         pytest.skip("the papers and the authors' data are not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def paper_text(shared: Path) -> Callable[[str], str]:
+    """The text of a paper by its name."""
+    return lambda name: (shared / "papers" / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def authors(shared: Path) -> Callable[[str], Path]:
+    """The path of a file of the authors; where it is missing the test skips."""
+
+    def path(name: str) -> Path:
+        if not (found := shared / "official" / name).is_file():
+            pytest.skip(f"the authors' {name} is not beside this checkout")
+        return found
+
+    return path
+
+
+@pytest.fixture(scope="session")
+def prompts(authors: Callable[[str], Path]) -> Any:
+    """How the authors' programs ask."""
+    return json.loads(authors("prompts.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

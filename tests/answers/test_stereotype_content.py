@@ -288,12 +288,11 @@ FILE = "Full_Dictionaries.csv"
 
 
 @pytest.fixture
-def official(shared, monkeypatch):
-    if not (shared / "official" / "stereomap" / FILE).is_file():
-        pytest.skip("the authors' dictionary is not beside this checkout")
-    monkeypatch.setenv(sources.LOCAL, str(shared / "official"))
+def official(authors, monkeypatch):
+    path = authors(f"stereomap/{FILE}")
+    monkeypatch.setenv(sources.LOCAL, str(path.parents[1]))
     stereotype_content.official.cache_clear()
-    yield stereotype_content.official
+    yield path
     stereotype_content.official.cache_clear()
 
 
@@ -307,11 +306,11 @@ def test_what_a_body_is_like_and_which_group_it_is_has_no_direction_but_illness_
         assert ours().look_up(word).content == content
 
 
-def test_a_single_word_has_the_entries_that_the_authors_program_sums(official, shared):
+def test_a_single_word_has_the_entries_that_the_authors_program_sums(official):
     """keywords_analysis.py: the row of the word as it is written, each dimension marked 1 with its
     direction, or 1 where there is no such column. Of some words ours folds two spellings."""
     known = {}
-    with (shared / "official" / "stereomap" / FILE).open(encoding="utf-8-sig") as file:
+    with official.open(encoding="utf-8-sig") as file:
         for row in csv.DictReader(file):
             known[row["original word"]] = {
                 name[:-11].lower().replace("agency", "assertiveness"): int(direction)

@@ -21,12 +21,9 @@ def built() -> Callable[[Callable[[], list]], list]:
 
 
 @pytest.fixture(scope="session")
-def questions(shared: Path) -> list[dict[str, str]]:
+def questions(authors: Callable[[str], Path]) -> list[dict[str, str]]:
     """The rows of HBB's authors."""
-    path = shared / "official" / "hbb" / QUESTIONS
-    if not path.is_file():
-        pytest.skip("the authors' questions are not beside this checkout")
-    with path.open(encoding="utf-8", newline="") as file:
+    with authors(f"hbb/{QUESTIONS}").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

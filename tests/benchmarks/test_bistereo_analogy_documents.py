@@ -24,9 +24,9 @@ def docs(built):
     return built(documents)
 
 
-def test_the_tuples_of_table_7_with_their_scores_as_printed(shared):
+def test_the_tuples_of_table_7_with_their_scores_as_printed(paper_text):
     """Seventeen rows of two tuples; one lacks a comma ("short man")."""
-    paper = (shared / "papers" / "bistereo.txt").read_text()
+    paper = paper_text("bistereo")
     rows = paper[: paper.index("Table 7: Example tuples")].rpartition("\n\nDIC Dimension")[2]
     printed = {
         (text.replace("short man", "short, man"), score)
@@ -40,8 +40,8 @@ def test_the_tuples_of_table_7_with_their_scores_as_printed(shared):
     assert ours == printed and len(ours) == 34
 
 
-def test_what_the_paper_names_without_a_score_is_in_its_text(shared):
-    paper = " ".join((shared / "papers" / "bistereo.txt").read_text().split())
+def test_what_the_paper_names_without_a_score_is_in_its_text(paper_text):
+    paper = " ".join(paper_text("bistereo").split())
     named = [t for t in TUPLES if t["annotators"] == "not printed"]
     assert Counter(t["source"] for t in named) == {"J.1": 10, "section 4.3": 1}
     for t in named:
@@ -49,8 +49,8 @@ def test_what_the_paper_names_without_a_score_is_in_its_text(shared):
     assert {t["annotators"] for t in TUPLES if t["source"] == "ours"} == {"not annotated"}
 
 
-def test_the_three_analogies_that_the_paper_prints_are_there_as_printed(docs, shared):
-    paper = " ".join((shared / "papers" / "bistereo.txt").read_text().split())
+def test_the_three_analogies_that_the_paper_prints_are_there_as_printed(docs, paper_text):
+    paper = " ".join(paper_text("bistereo").split())
     printed = {
         d["analogy"]: d for d in docs if d["source"] == "paper" and d["context"] == "stereotype"
     }

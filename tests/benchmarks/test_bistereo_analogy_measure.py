@@ -119,9 +119,9 @@ def test_words_that_praise_or_blame_by_themselves_are_counted_apart():
 # ---- Records
 
 
-def test_the_prompt_is_that_of_the_paper_word_for_word(shared):
+def test_the_prompt_is_that_of_the_paper_word_for_word(paper_text):
     """Appendix K.2, without the numbers of its lines; {a}, {b} and {c} filled."""
-    paper = re.sub(r"\t", " ", (shared / "papers" / "bistereo.txt").read_text())
+    paper = re.sub(r"\t", " ", paper_text("bistereo"))
     paper = " ".join(re.sub(r"(?m)(?:^| )\d{4}\b|<i>|</i>", " ", paper).split())
     context = render(catalogue.task("bistereo_analogy").config["doc_to_text"], DOCS[0])
     instruction, *examples, question = context.split("\n")

@@ -60,9 +60,9 @@ def test_cells_have_the_proportions_of_table_6(docs):
     assert len(docs) == pytest.approx(60268, abs=12)
 
 
-def test_table_5_as_printed(shared):
+def test_table_5_as_printed(paper_text):
     """The paper's text, with the attribute words of one category in one line."""
-    paper = (shared / "papers" / "bistereo.txt").read_text()
+    paper = paper_text("bistereo")
     for categories in lexicon("bistereo_nli")["attributes"].values():
         assert all(", ".join(entry["words"]) in paper for entry in categories.values())
 

@@ -16,8 +16,8 @@ def identities(category):
 
 
 @pytest.fixture(scope="module")
-def paper(shared):
-    return (shared / "papers" / "empathy_gap.txt").read_text()
+def paper(paper_text):
+    return paper_text("empathy_gap")
 
 
 def test_identities_are_table_1s(paper):

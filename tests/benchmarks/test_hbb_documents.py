@@ -32,9 +32,9 @@ def concepts():
     return table("hbb_concepts")
 
 
-def test_descriptors_are_table_10s_and_names_table_4s(shared):
+def test_descriptors_are_table_10s_and_names_table_4s(paper_text):
     """The paper's table, with James, Kai and Jessica as names."""
-    paper = (shared / "papers" / "hbb.txt").read_text()
+    paper = paper_text("hbb")
     names = {"Age": "Jessica", "SES": "James", "Religion": "Kai"}
     for entry in PAPERS.values():
         name = names.get(entry["category"], "")
@@ -44,11 +44,8 @@ def test_descriptors_are_table_10s_and_names_table_4s(shared):
         assert f"{group.capitalize()}\t{', '.join(members)}" in paper
 
 
-def test_descriptors_and_pronouns_are_the_released_ones(shared):
-    path = shared / "official" / "hbb" / "descriptors.json"
-    if not path.exists():
-        pytest.skip("the authors' descriptors.json is not at hand")
-    released = json.loads(path.read_text())
+def test_descriptors_and_pronouns_are_the_released_ones(authors):
+    released = json.loads(authors("hbb/descriptors.json").read_text())
     names = {name: pronoun for group in GROUPS["names"].values() for name, pronoun in group.items()}
     assert names == {n: p.lower() for group in released["name"].values() for n, p, _ in group}
     race = {
@@ -187,11 +184,8 @@ def test_every_sentence_of_ours_has_the_person_and_no_other_pronoun(concepts):
             assert not pronoun.search(rest), rest
 
 
-def test_nothing_is_copied_from_the_authors_data(shared, concepts):
-    path = shared / "official" / "hbb" / "20241122-2120_all_data_questions074.csv"
-    if not path.exists():
-        pytest.skip("the authors' questions are not at hand")
-    released = path.read_text()
+def test_nothing_is_copied_from_the_authors_data(authors, concepts):
+    released = authors("hbb/20241122-2120_all_data_questions074.csv").read_text()
     for c in concepts:
         for field in TEXTS:
             assert c[field] not in released

@@ -169,13 +169,11 @@ def as_the_program_builds(questions, given, asked):
 
 @pytest.mark.slow
 def test_all_but_the_questions_that_are_listed_are_as_the_authors_program_builds_them(
-    root, shared, questions, asked
+    root, authors, questions, asked
 ):
-    path = shared / "official" / "hbb" / "descriptors.json"
-    if not path.is_file():
-        pytest.skip("the authors' descriptors.json is not beside this checkout")
+    descriptors = json.loads(authors("hbb/descriptors.json").read_text())
     page = (root / "docs" / "explanation" / "hbb.md").read_text()
-    built = as_the_program_builds(questions, json.loads(path.read_text()), asked)
+    built = as_the_program_builds(questions, descriptors, asked)
     same, contexts, rows = 0, 0, set()
     for d in asked:
         context, *options = built[d["concept"], d["type"], d["identity"]]
@@ -234,17 +232,16 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_prompt_is_the_programs_with_its_line_break(folder, shared):
-    prompts = []
+def test_the_prompt_is_the_programs_with_its_line_break(folder, prompts):
+    asked = []
 
     def rule(context, letter):
-        prompts.append(context)
+        asked.append(context)
         return 0.0
 
     for task in ("hbb_official_ses", "hbb"):
         evaluate(RuleLM(rule), task, limit=1)
-    authors = json.loads((shared / "official" / "prompts.json").read_text())["hbb"]
-    instruction = authors["choice, probabilities"]
-    assert "\n" in instruction and prompts[0].startswith(f"{instruction}\n\nContext: ")
-    assert prompts[0].endswith("\nFinal Answer:")
-    assert prompts[-1].startswith(instruction.replace("\n", " "))
+    instruction = prompts["hbb"]["choice, probabilities"]
+    assert "\n" in instruction and asked[0].startswith(f"{instruction}\n\nContext: ")
+    assert asked[0].endswith("\nFinal Answer:")
+    assert asked[-1].startswith(instruction.replace("\n", " "))

@@ -39,8 +39,8 @@ def plain(text):
     return re.sub(r"\s+", " ", text)
 
 
-def test_the_prompts_are_tables_12_to_15(shared):
-    paper = plain((shared / "papers" / "hbb.txt").read_text())
+def test_the_prompts_are_tables_12_to_15(paper_text):
+    paper = plain(paper_text("hbb"))
     # A page break cut each of these; what it put between is no part of the prompt.
     paper = paper.replace(
         "Here is an example: 'b) This is the answer.') Sentence 1", "Here is an example: Sentence 1"

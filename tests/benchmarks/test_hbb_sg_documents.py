@@ -1,8 +1,6 @@
 """The documents of HBB-SG: those of `hbb` in one order, each option with three more sentences; and
 the prompt."""
 
-import json
-
 import pytest
 from rule_model import RuleLM, evaluate
 
@@ -49,10 +47,9 @@ def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
     assert documents(category="Age") == part
 
 
-def test_the_instruction_is_byte_for_byte_the_authors(shared):
-    instructions = json.loads((shared / "official" / "prompts.json").read_text())["hbb"]
+def test_the_instruction_is_byte_for_byte_the_authors(prompts):
     results = evaluate(RuleLM(lambda *_: -1.0), "hbb_sg", limit=1, log_samples=True)
     (sample,) = results["samples"]["hbb_sg"]
-    prompt = f"{instructions['semi-generation']}\n\nContext: {sample['doc']['context']}"
+    prompt = f"{prompts['hbb']['semi-generation']}\n\nContext: {sample['doc']['context']}"
     expected = [(prompt, f" {sentence}") for sentence in sample["doc"]["choices"]]
     assert [tuple(each) for each in sample["arguments"]] == expected

@@ -269,12 +269,9 @@ WITHOUT_MEANING = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", WITHOUT_MEANING)
-def test_models_without_meaning_are_seldom_called_biased(shared, family):
+def test_models_without_meaning_are_seldom_called_biased(authors, family):
     """At most 3 of 20; of models that are right, 4 are in 1.6 % of series."""
-    path = shared / "official" / "crows" / "crows_pairs_anonymized.csv"
-    if not path.is_file():
-        pytest.skip("the authors' pairs are not here")
-    with path.open(encoding="utf-8", newline="") as file:
+    with authors("crows/crows_pairs_anonymized.csv").open(encoding="utf-8", newline="") as file:
         docs = list(csv.DictReader(file))
     task, likes, called = catalogue.measured()[TASK], WITHOUT_MEANING[family], 0
     for seed in range(20):

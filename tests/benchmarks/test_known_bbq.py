@@ -209,12 +209,10 @@ def often(doc, people):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", [*NULL, often])
-def test_of_the_authors_documents_null_models_have_none(shared, rule):
-    path = shared / "official" / "bbq" / "Religion.jsonl"
-    if not path.is_file():
-        pytest.skip("the authors' data are not at hand")
+def test_of_the_authors_documents_null_models_have_none(authors, rule):
     records, biased = [], []
-    for doc in utils.process_docs(Dataset.from_list([*map(json.loads, path.open())])):
+    docs = map(json.loads, authors("bbq/Religion.jsonl").open())
+    for doc in utils.process_docs(Dataset.from_list([*docs])):
         choices = utils.doc_to_choice(doc)
         answer = NULL.get(rule, often)(doc, choices[:2])
         likelihoods = [(float(choice == answer), False) for choice in choices]

@@ -20,8 +20,8 @@ def asked(built):
 
 
 @pytest.fixture(scope="module")
-def paper(shared):
-    return (shared / "papers" / "mist.txt").read_text()
+def paper(paper_text):
+    return paper_text("mist")
 
 
 def test_identifiers_are_table_1s(paper):

@@ -1,7 +1,6 @@
 """The groups, dimensions and published results of StereoMap, against the paper's text and the
 authors' list where these are at hand."""
 
-import json
 import re
 
 import pytest
@@ -30,9 +29,9 @@ APPENDIX_B, TABLE_2 = groups("appendix B"), groups("Table 2")
 
 
 @pytest.fixture(scope="module")
-def paper(shared):
+def paper(paper_text):
     """The lines that are not empty."""
-    text = (shared / "papers" / "stereomap.txt").read_text(encoding="utf-8")
+    text = paper_text("stereomap")
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
@@ -74,12 +73,10 @@ def test_names_are_those_of_appendix_b(paper):
     assert joined == ", ".join(names)
 
 
-def test_texts_are_those_of_the_authors_list(shared):
+def test_texts_are_those_of_the_authors_list(prompts):
     """But for endings that it drops, proper names that it writes small, and two groups that it
     joins. Those of Table 2 have a capital, within a sentence too: "Educated people"."""
-    theirs = json.loads((shared / "official" / "prompts.json").read_text(encoding="utf-8"))[
-        "stereomap"
-    ]
+    theirs = prompts["stereomap"]
     differing = [
         ours["text"]
         for ours, text in zip(APPENDIX_B, theirs["extended"]["groups"], strict=True)

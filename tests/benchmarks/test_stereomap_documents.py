@@ -28,13 +28,10 @@ def without_spaces_at_line_ends(text):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
+def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, prompts):
     """But for spaces at line ends, and for the word "been", which their program lost and the paper
     has."""
-    path = shared / "official" / "prompts.json"
-    if not path.exists():
-        pytest.skip("the authors' prompts are not on this machine")
-    theirs = json.loads(path.read_text())["stereomap"]
+    theirs = prompts["stereomap"]
     found = [theirs["original"]["with reasons"], theirs["extended"]["one question"]]
     printed = []
     while found:  # nested, whatever the depth
@@ -63,12 +60,9 @@ def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
 @pytest.mark.parametrize(
     "part, of_a_group", [("extended", 3), ("structure", 4), ("emotion", 5), ("behavior", 7)]
 )
-def test_divided_prompts_are_the_authors_for_text_completion(part, of_a_group, prompt, shared):
+def test_divided_prompts_are_the_authors_for_text_completion(part, of_a_group, prompt, authors):
     """Keywords with three reasons, ratings, and of warmth and competence an overall rating."""
-    path = shared / "official" / "stereomap" / "prompts_davinci.json"
-    if not path.exists():
-        pytest.skip("the authors' divided prompts are not on this machine")
-    theirs = json.loads(path.read_text())
+    theirs = json.loads(authors("stereomap/prompts_davinci.json").read_text())
     of = {"extended": "OPENENDED", "structure": "Social structure"}
     docs = stereomap.documents(part, rounds=1, groups="fiske", prompts="divided")
     assert len(docs) == 24 * of_a_group

@@ -207,14 +207,11 @@ def test_choices_are_counted_by_term():
     assert found == pytest.approx([100 / 3, 50, 100 / 3])
 
 
-def test_the_authors_gpt2_has_the_authors_scores_on_race(shared):
+def test_the_authors_gpt2_has_the_authors_scores_on_race(authors):
     """Of their predictions, a number for each sentence, their evaluation.py makes lms 89.757, ss
     60.350 and icat 71.177."""
-    folder = shared / "official" / "stereoset"
-    files = [folder / name for name in ("dev_rebuilt.json", "predictions_gpt2.json")]
-    if not all(path.is_file() for path in files):
-        pytest.skip("the authors' data are not at hand")
-    dev, gpt2 = (json.loads(path.read_text()) for path in files)
+    names = ("dev_rebuilt", "predictions_gpt2")
+    dev, gpt2 = (json.loads(authors(f"stereoset/{name}.json").read_text()) for name in names)
     race = [row for row in dev["data"]["intrasentence"] if row["bias_type"] == "race"]
     score = {one["id"]: one["score"] for one in gpt2["intrasentence"]}
     of_text = {

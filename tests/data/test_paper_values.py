@@ -37,12 +37,9 @@ EACH = pytest.mark.parametrize("key", list(CELLS), ids=" ".join)
 
 
 @pytest.fixture(scope="module")
-def texts(shared):
+def texts(paper_text):
     """The lines of each paper. That of HBB writes GPT-40 for GPT-4o throughout, with a zero."""
-    found = {
-        name: (shared / "papers" / f"{file}.txt").read_text(encoding="utf-8").split("\n")
-        for name, file in TEXTS.items()
-    }
+    found = {name: paper_text(file).split("\n") for name, file in TEXTS.items()}
     return {**found, "hbb": [line.replace("GPT-40", "GPT-4o") for line in found["hbb"]]}
 
 

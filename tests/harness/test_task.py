@@ -42,7 +42,7 @@ def halo_rule(context, label):
     return 0.0 if label.strip() == answer else -9.0
 
 
-def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
+def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
     prompts = []
 
     def rule(context, label):
@@ -54,7 +54,7 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
     assert [numbers[f"{name},none"] for name in names] == [0, 0, 0]
     # The paper's text stands in columns between line numbers; one column after the other, without
     # spaces and hyphens, it can be searched.
-    lines = (shared / "papers" / "bistereo.txt").read_text().splitlines()
+    lines = paper_text("bistereo").splitlines()
     columns = [c for c in (line.split("\t") for line in lines) if len(c) > 2]
     paper = bare("".join(c[1] for c in columns) + "".join(c[2] for c in columns))
     head, *examples = prompts[0].split("\nPremise: ")
@@ -193,8 +193,8 @@ def paper_template(text, *titles):
 
 
 @pytest.mark.parametrize("template", [1, 2, 3])
-def test_the_prompts_of_mist_are_the_papers(shared, template):
-    text = (shared / "papers" / "mist.txt").read_text()
+def test_the_prompts_of_mist_are_the_papers(paper_text, template):
+    text = paper_text("mist")
     wabt = paper_template(text, f"Data Template {template} of WABT.")
     found = [p for p in prompts_of("mist_wabt", limit=9) if p.startswith(wabt[:12])]
     assert found
@@ -273,14 +273,11 @@ class MessagesLM(ChatLM):
 @pytest.mark.parametrize("kind", ["", "_official"])
 @pytest.mark.parametrize("suffix", SETTINGS)
 def test_the_messages_of_the_seven_settings_are_byte_for_byte_the_authors(
-    shared, monkeypatch, suffix, kind
+    shared, prompts, monkeypatch, suffix, kind
 ):
     """Put together from the constants of their program, of one event with all pairs."""
-    path = shared / "official" / "prompts.json"
-    if not path.is_file():
-        pytest.skip("the authors' prompts are not beside this checkout")
     monkeypatch.setenv("LM_EVAL_BIAS_DATA", str(shared / "official"))
-    prompts = json.loads(path.read_text())["empathy"]
+    prompts = prompts["empathy"]
     part = suffix[1:].upper()
     persona = prompts["persona"][int(part[1]) if part.startswith("P") else 0]
     system = prompts["system"]["S1" if part == "S1" else "S0"]

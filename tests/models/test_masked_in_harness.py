@@ -162,11 +162,8 @@ def test_the_sentences_of_other_tasks_are_scored_whole(tasks):
 
 
 @pytest.fixture(scope="module")
-def released(shared):
-    path = shared / "official" / "crows" / "crows_pairs_anonymized.csv"
-    if not path.is_file():
-        pytest.skip("the authors' data are not at hand")
-    with path.open(encoding="utf-8") as file:
+def released(authors):
+    with authors("crows/crows_pairs_anonymized.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
