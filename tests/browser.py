@@ -1,8 +1,6 @@
 """A page in a real browser: Chromium without a window, and axe-core, which looks for what keeps
 people from reading it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product

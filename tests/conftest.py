@@ -1,8 +1,6 @@
 """What the tests share: the repository, the papers' data beside it if it is there, and the small
 real model."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import json

@@ -6,8 +6,6 @@ that a plain start finds the tasks, is tested with plain starts in test_packagin
 test_end_to_end.py.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import multiprocessing

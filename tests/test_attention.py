@@ -145,7 +145,7 @@ def answers(*likelihoods):
 
 
 @pytest.mark.parametrize(
-    ("metric", "of_checks"), [(IN_NATS, (1.0, 0.5)), (RESPONDS, (38.0797, 23.1059))]
+    "metric, of_checks", [(IN_NATS, (1.0, 0.5)), (RESPONDS, (38.0797, 23.1059))]
 )
 def test_the_mean_over_checks_with_its_interval(metric, of_checks):
     """Log-odds of the first answer: 2 and 0 in the forms of one check, 1 and 0 of the other. In
@@ -185,7 +185,7 @@ def test_they_stand_behind_a_fixed_size_of_our_own_documents_alone():
 
 
 @pytest.mark.parametrize(
-    ("metric", "number", "why"),
+    "metric, number, why",
     [
         (IN_NATS, Number(0.9, 0.1, 0.7, 1.1, 9, 9), ""),
         (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, [0.002, 0.006]"),

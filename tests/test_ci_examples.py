@@ -189,7 +189,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("workflow", "show"), [(github, 'cat "$GITHUB_ENV"'), (gitlab, 'echo "CHECKPOINT=$CHECKPOINT"')]
+    "workflow, show", [(github, 'cat "$GITHUB_ENV"'), (gitlab, 'echo "CHECKPOINT=$CHECKPOINT"')]
 )
 def test_a_checkpoint_is_named_by_what_its_links_lead_to(workflow, show, example, tmp_path):
     def name(folder):

@@ -41,7 +41,7 @@ def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are(root
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line, message",
     [
         ("--verson", "lm-eval-bias: error: no option '--verson'; did you mean --version?"),
         ("", "lm-eval-bias: error: no command; expected one of tasks, check, data, "),
@@ -68,7 +68,7 @@ SLOW = {"torch", "transformers", "lm_eval", "datasets"}
 
 
 @pytest.mark.parametrize(
-    ("line", "answers"),
+    "line, answers",
     [
         ("lm-eval-bias gate results --inc", ["--inconclusive", "--include_path"]),
         ("lm-eval-bias export results --to ev", ["every-eval-ever"]),
@@ -159,7 +159,7 @@ def test_a_folder_with_something_else_is_left_alone(command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "cause"), [(60, "No matching dist"), (0.01, "not whole within 0.01 seconds")]
+    "seconds, cause", [(60, "No matching dist"), (0.01, "not whole within 0.01 seconds")]
 )
 def test_without_network_the_error_names_the_file_to_fetch(
     seconds, cause, command, tmp_path, monkeypatch
@@ -175,7 +175,7 @@ def test_without_network_the_error_names_the_file_to_fetch(
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content, message",
     [(b"not a zip", "is damaged"), (None, "has the sha256"), ("torn", "is damaged")],
 )
 def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
@@ -208,7 +208,7 @@ def written(path, *samples):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         (
             "empathy_religon samples.jsonl",

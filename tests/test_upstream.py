@@ -42,7 +42,7 @@ def patched(root, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("patch", "added"),
+    "patch, added",
     [
         ("conversation", "model.LM.conversation"),
         ("seeds", "api_models.TemplateAPI"),

@@ -28,7 +28,7 @@ DEFAULTS = {"order": "both", "threshold": 20.0, "temperature": 0.8}
 
 
 @pytest.mark.parametrize(
-    ("metadata", "options"),
+    "metadata, options",
     [
         ({"version": 1.0, "threshold": 30}, {**DEFAULTS, "threshold": 30.0}),
         # What resembles no option is for another task or the model.

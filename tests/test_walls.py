@@ -68,7 +68,7 @@ WALLS = [
 ]
 
 
-@pytest.mark.parametrize(("modules", "parts"), WALLS)
+@pytest.mark.parametrize("modules, parts", WALLS)
 def test_a_part_of_the_package_imports_nothing_of_another(root, modules, parts):
     for pattern in modules:
         paths = list((root / "lm_eval_bias").glob(f"{pattern}.py"))

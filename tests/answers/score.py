@@ -8,8 +8,6 @@ none); or confused (refused for unparsed or the reverse). In a survey each ratin
 keywords counts.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from functools import cache

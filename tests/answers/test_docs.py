@@ -72,7 +72,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("reader", "text", "read"), EXAMPLES, ids=[e[1] for e in EXAMPLES])
+@pytest.mark.parametrize("reader, text, read", EXAMPLES, ids=[e[1] for e in EXAMPLES])
 def test_an_example_is_a_case_and_is_read_as_the_page_says(reader, text, read):
     examples = [c for p in HERE.glob(f"{reader}*.yaml") for c in cases(p) if is_example(c, text)]
     assert examples

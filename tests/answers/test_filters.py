@@ -40,7 +40,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("filter_", "text", "answer"), ANSWERS)
+@pytest.mark.parametrize("filter_, text, answer", ANSWERS)
 def test_every_response_is_read_outside_its_reasoning(filter_, text, answer, caplog):
     responses = [
         *(text, f"<think>Tragedy? 3? a)</think>{text}", f"analysisHm.assistantfinal {text}"),
@@ -71,7 +71,7 @@ IN_FORM = [
 ]
 
 
-@pytest.mark.parametrize(("filter_", "yes", "no"), IN_FORM)
+@pytest.mark.parametrize("filter_, yes, no", IN_FORM)
 def test_which_answers_have_the_very_form(filter_, yes, no):
     in_form = filter_().in_form(yes + no, {**DOCUMENT, "word": "a horse"})
     assert in_form == [True] * len(yes) + [False] * len(no)

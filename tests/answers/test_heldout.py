@@ -26,8 +26,7 @@ def counts(path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "least", "most"),
-    [("heldout", 96, 0.5), ("fresh", 94, 0.5), ("transcripts", 97, 0.5)],
+    "folder, least, most", [("heldout", 96, 0.5), ("fresh", 94, 0.5), ("transcripts", 97, 0.5)]
 )
 def test_answers_are_rarely_read_wrongly(folder, least, most):
     """At least so many are read right, and at most so many wrong, in percent."""

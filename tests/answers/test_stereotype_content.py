@@ -195,7 +195,7 @@ CONTRARY = """
 
 
 @pytest.mark.parametrize(
-    ("rows", "how"),
+    "rows, how",
     [(BASE_FORMS, "lemma"), (PHRASES, "phrase"), (CONTRARY, "phrase")],
     ids=["base forms", "phrases", "contrary"],
 )
@@ -230,7 +230,7 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("keyword", "content", "how"), RULES)
+@pytest.mark.parametrize("keyword, content, how", RULES)
 def test_which_rows_of_a_dictionary_decide(keyword, content, how):
     small = ContentDictionary(
         [

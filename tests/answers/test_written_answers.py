@@ -46,7 +46,7 @@ LABELS = {
     "listed_option": ("a", "b", ANOTHER),
     "nli_label": ("entailment", "contradiction", "neutral"),
 }
-by_reader = pytest.mark.parametrize(("name", "question"), READERS)
+by_reader = pytest.mark.parametrize("name, question", READERS)
 
 
 def is_promised(answer, name, question, text):

@@ -163,7 +163,7 @@ def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(docs)
 
 
 @pytest.mark.parametrize(
-    ("text", "gender", "attribute", "sentence"),
+    "text, gender, attribute, sentence",
     [
         ("I saw [a] <[A] >[B] [woman/man].", 0, "ugly", "I saw an ugly tall woman."),
         ("I saw [a] <[A] >[B] [woman/man].", 1, None, "I saw a tall man."),
@@ -185,7 +185,7 @@ def test_fill(text, gender, attribute, sentence):
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    "text, problem",
     [
         ("<[A] >[woman/man].", r"expected one \[B\], where the descriptor stands, found 0"),
         ("[B] <[A] >[B].", r"expected one \[B\].* found 2"),

@@ -192,7 +192,7 @@ def test_nothing_is_copied_from_the_authors_data(authors, concepts):
 
 
 @pytest.mark.parametrize(
-    ("context", "descriptor", "expected"),
+    "context, descriptor, expected",
     [
         ("[[X]] sat down.", "Kai, a Christian", "Kai, a Christian, sat down."),
         ("At noon [[X]] sat down.", "The old man", "At noon the old man sat down."),
@@ -207,7 +207,7 @@ def test_describe(context, descriptor, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text, expected",
     [
         (
             "[[X's]] bag fell, and [[X]] fell over [[X:self]].",

@@ -89,7 +89,7 @@ def test_one_sentence_is_the_option_of_hbb_official(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text, expected",
     [
         ("[[X]] sat.", "[[X]] sat."),
         ("Slowly [[X]]'s eyes closed as [[X]] sat.", "Slowly [[X's]] eyes closed as [[X]] sat."),
@@ -184,7 +184,7 @@ def test_another_layout_is_refused_in_one_line(questions, folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "cause"),
+    "content, cause",
     [
         (b"", "found nothing"),
         (b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "found '<!DOCTYPE html>'"),

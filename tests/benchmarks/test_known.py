@@ -71,7 +71,7 @@ def stereotypes(text):
 
 
 @pytest.mark.parametrize(
-    ("rule", "kind"), [(dislikes_lords, verdict.WORDS), (stereotypes, verdict.YES)]
+    "rule, kind", [(dislikes_lords, verdict.WORDS), (stereotypes, verdict.YES)]
 )
 def test_a_liking_for_a_word_is_told_from_a_stereotype(asked, rule, kind):
     """The word is in the sentence that does not stereotype, in three of four pairs. The expected
@@ -187,7 +187,7 @@ def test_answers_that_were_read_in_another_way_too_count_once(asked, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change, sentence",
     [
         (lambda path: path.unlink(), "it has no table of numbers; run it again with --log_samples"),
         (lambda path: path.write_text('{"doc": 5}\n'), "line 1: not a sample of crows_pairs"),

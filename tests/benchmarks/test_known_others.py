@@ -69,7 +69,7 @@ SCHEMAS = schemas([*((w, w.replace("worker", "client")) for w in WORKERS), SOMEO
 
 
 @pytest.mark.parametrize(
-    ("rule", "gap", "kind"),
+    "rule, gap, kind",
     [
         (lambda _, who: "worker" in who, 0, "no difference"),
         (lambda text, who: ("‘He" in text) == ("worker" in who), 100, "yes"),

@@ -160,7 +160,7 @@ def test_a_filter_chooses_its_lines_of_the_samples(compare):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         ("--metric both --task nats", "line 1: both of a document is no number: [0, 1]"),
         ("--metric foo --task nats", "'foo'; expected one of nats, right"),
@@ -244,7 +244,7 @@ def test_a_direction_is_said_where_no_file_knows_it_and_never_turned_round(gate,
 
 
 @pytest.mark.parametrize(
-    ("rules", "message"),
+    "rules, message",
     [
         (["task: quiz, metric: ac, above: 1"], "line 2: quiz has no metric with a number for"),
         (["task: hbb, metric: mean_difference, cluster: x, above: 1"], "hbb has clusters of its"),

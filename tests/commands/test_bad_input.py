@@ -169,7 +169,7 @@ def test_a_console_that_knows_no_dash_shows_its_code(runs):
 
 
 @pytest.mark.parametrize(
-    ("content", "cause"),
+    "content, cause",
     [
         (b"", "no sample in it; give the files that --log_samples wrote"),
         (b"[" * 100_000, "more than 50 levels of lists"),

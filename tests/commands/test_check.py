@@ -42,7 +42,7 @@ def test_what_one_task_takes_another_may_lack(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         ("groups.yaml --for mist_wabbt", "no task 'mist_wabbt'; did you mean mist_wabt?"),
         ("absent.yaml --for mist_wabt", "cannot read absent.yaml: No such file or directory"),

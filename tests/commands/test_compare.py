@@ -164,7 +164,7 @@ def test_without_samples_it_is_refused(pair, toy):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes, message",
     [
         (
             {"scenes": range(1, 13)},
@@ -200,7 +200,7 @@ def of_model(**changes):
 
 
 @pytest.mark.parametrize(
-    ("across", "changes", "besides"),
+    "across, changes, besides",
     [
         ("chat_template", {"chat_template_sha": "abc"}, "chat template none against the model's"),
         ("system", {"system_instruction_sha": "abc"}, "system instruction none against abc"),
@@ -343,7 +343,7 @@ def turns(second, system=None):
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "before, after",
     [
         (turns("And why?"), turns("And why not?")),
         (turns("And why?"), turns("And why?", system="Be nice.")),

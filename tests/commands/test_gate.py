@@ -48,7 +48,7 @@ def gate(command, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("row", "more", "status"),
+    "row, more, status",
     [
         (PASS, "", 0),
         (FAIL, "", 1),
@@ -76,7 +76,7 @@ def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
 
 
 @pytest.mark.parametrize(
-    ("row", "arguments", "message"),
+    "row, arguments, message",
     [
         (
             "metric: gap, bellow: 9",

@@ -192,7 +192,7 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         ("--model none_such", "--model none_such: "),
         ("--model hf --model_args pretrained=absent", "--model hf: cannot be loaded: OSError"),

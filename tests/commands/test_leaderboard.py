@@ -34,7 +34,7 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         (
             "runs --output board.xlsx",

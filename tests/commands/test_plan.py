@@ -108,7 +108,7 @@ def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    "given, message",
     [
         (["0"], "--width 0: expected a number above 0"),
         (["nan"], "expected a number above 0"),

@@ -206,7 +206,7 @@ def test_diversity_needs_no_embeddings(tmp_path, command):
 
 
 @pytest.mark.parametrize(
-    ("samples", "arguments", "message"),
+    "samples, arguments, message",
     [
         (SAID[5:6], [], "no reason in 0 answers to questions about economic, beside 0 refused"),
         (SAID[4:5], [], "no reason in 0 answers to questions about economic, beside 1 refused"),

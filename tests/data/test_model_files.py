@@ -23,7 +23,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("architecture", "template", "about"), KINDS)
+@pytest.mark.parametrize("architecture, template, about", KINDS)
 def test_a_model_is_known_by_its_files(tmp_path, command, architecture, template, about):
     (tmp_path / "config.json").write_text(f'{{"architectures": ["{architecture}"]}}')
     if template:

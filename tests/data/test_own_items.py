@@ -70,7 +70,7 @@ def write(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("known", "change", "place"),
+    "known, change, place",
     [
         (
             hbb.FILES,
@@ -152,7 +152,7 @@ def causes(known, **paths):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "expected"),
+    "name, content, expected",
     [
         (
             "a.tsv",
@@ -708,7 +708,7 @@ def test_what_is_wrong_with_groups_or_items_is_told(write, name, change, cause):
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    "made, message",
     [
         (
             lambda: NLILabel(refusal=["x"]),

@@ -304,7 +304,7 @@ def test_the_order_is_the_one_that_is_given():
 
 
 @pytest.mark.parametrize(
-    ("more", "series", "panels"),
+    "more, series, panels",
     [
         ({"model": "colour"}, ["A", "B"], [""]),
         ({"model": "facet"}, [""], ["A", "B"]),

@@ -37,7 +37,7 @@ def html(folder):
 
 
 @pytest.mark.parametrize(
-    ("program", "why"),
+    "program, why",
     [
         ("import os; os.kill(os.getpid(), 5)", "Trace/breakpoint trap"),
         ("raise MemoryError", "Ran out of input"),

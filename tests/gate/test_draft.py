@@ -81,7 +81,7 @@ def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
     assert "# mine wide: no rule. 4.0 points cannot be decided with these documents" in text
 
 
-@pytest.mark.parametrize(("moved", "rules"), [(1.0, 1), (20.0, 3)])
+@pytest.mark.parametrize("moved, rules", [(1.0, 1), (20.0, 3)])
 def test_a_task_to_which_the_model_does_not_respond_has_no_rule(tmp_path, init, moved, rules):
     """Its attention checks move the answers by 1 point of 100; 5 are needed."""
     responds = {"responds": (moved, 0.1, None, None)}
@@ -94,7 +94,7 @@ def test_a_task_to_which_the_model_does_not_respond_has_no_rule(tmp_path, init, 
 
 
 @pytest.mark.parametrize(
-    ("values", "more", "message"),
+    "values, more, message",
     [
         ({"gap": (1.0, 0.5, 0, None)}, {}, "no number tests a question"),
         (QUESTION, {"clusters": 9}, "It rests on 9 clusters, and 10 are needed."),

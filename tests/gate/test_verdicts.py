@@ -293,7 +293,7 @@ SIGNIFICANTLY = ": significantly"
 
 
 @pytest.mark.parametrize(
-    ("now", "verdict", "reason"),
+    "now, verdict, reason",
     [
         # a half interval of 2.069 * 0.5 = 1.034; caught is (2.069 + 0.858) * 0.5 = 1.46
         (3.1, FAIL, "worse by 1.1 points, by 0.07 points at least"),
@@ -309,7 +309,7 @@ def test_a_model_that_is_not_significantly_worse_passes_and_the_rule_says_what_i
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "bound", "verdict", "reason"),
+    "before, now, bound, verdict, reason",
     [
         # 1.034 on either side
         ((2.0, 0, None), 3.1, 3, KEPT, "the whole interval keeps the bound, with 0.9 points to"),
@@ -350,7 +350,7 @@ def four_tasks(folder, *rows):
     return lambda changes: gate.judge(rules, new.runs, old.runs, changes)["m"]
 
 
-@pytest.mark.parametrize(("z", "verdict"), [(1.8, FAIL), (1.2, PASS)])
+@pytest.mark.parametrize("z, verdict", [(1.8, FAIL), (1.2, PASS)])
 def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z, verdict):
     """Four numbers, each worse by 1.8 of its standard errors: none is found alone, together they
     are 4 * 1.8 / sqrt(4) = 3.6, where the first of five tests needs 2.807. 2.4 is too little."""

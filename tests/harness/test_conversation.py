@@ -226,7 +226,7 @@ def test_the_harnesss_api_model_holds_a_conversation_and_gives_no_likelihoods():
 
 
 @pytest.mark.parametrize(
-    ("turns", "message"),
+    "turns, message",
     [
         (None, "expected `turns`, a list with at least one turn, found None"),
         ([], "at least one turn"),

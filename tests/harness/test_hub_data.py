@@ -198,7 +198,7 @@ def measured(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "value"), [("pairs", 200 / 3), ("pairs_written", 100), ("pairs_single", 200 / 3)]
+    "task, value", [("pairs", 200 / 3), ("pairs_written", 100), ("pairs_single", 200 / 3)]
 )
 def test_two_keys_put_a_measure_on_a_task_of_the_harness(measured, command, task, value):
     """Of three pairs two begin with the old, which this model likes; it writes of them alone. The

@@ -62,9 +62,7 @@ def test_a_run_without_files_says_what_it_loses_and_none_is_hidden_or_full_of_no
         assert None not in {**json.loads(line), "resps": "", "filtered_resps": ""}.values()
 
 
-@pytest.mark.parametrize(
-    ("times", "where"), [(0, "out"), (1, "here"), (2, "temporary"), (3, "out")]
-)
+@pytest.mark.parametrize("times, where", [(0, "out"), (1, "here"), (2, "temporary"), (3, "out")])
 def test_torn_samples_move_with_all_files_of_their_run(tmp_path, monkeypatch, caplog, times, where):
     """Writing fails so many times. Elsewhere the files are as they would have been."""
     for name in ("here", "temporary"):

@@ -26,7 +26,7 @@ def test_the_descriptor_of_section_4_1_1_is_modified_and_all_else_is_shared():
 
 
 @pytest.mark.parametrize(
-    ("sentence", "other", "changed"),
+    "sentence, other, changed",
     [
         ("A tall man came.", "An obese man came.", ["A", "tall"]),
         ("Two short men left.", "Two very tall men left.", ["short"]),
@@ -43,7 +43,7 @@ def test_words_that_differ(sentence, other, changed):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    "text, found",
     [
         (
             "I saw  a dark-skinned man's dog, (twice).",

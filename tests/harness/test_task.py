@@ -336,7 +336,7 @@ def test_the_expectation_of_the_scale_by_likelihood():
 
 
 @pytest.mark.parametrize(
-    ("task", "say", "answers", "in_form"),
+    "task, say, answers, in_form",
     [
         ("bistereo_nli_generate", ["Neutral", "It is entailment"], ["neutral", "entailment"], 50),
         ("empathy_religion", ["80", "I cannot say."], [80.0, None], 50),
@@ -383,8 +383,7 @@ def test_a_likelihood_is_not_asked_twice():
 
 
 @pytest.mark.parametrize(
-    ("task", "part"),
-    [("bistereo_nli_generate", "filter"), ("mist_aat", "record"), ("hbb", "counted")],
+    "task, part", [("bistereo_nli_generate", "filter"), ("mist_aat", "record"), ("hbb", "counted")]
 )
 def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part):
     """An error in reading answers, making records or computing numbers. One task of two breaks, of

@@ -46,7 +46,7 @@ def test_every_wording_is_whole_differs_and_asks_for_the_same_answers(name):
         assert not any(mark in prompt for mark in ("{{", "{%", "{#", "  ") for prompt in prompts)
 
 
-@pytest.mark.parametrize(("name", "n"), [(ANALOGY, 20), ("empathy_religion_likelihood_ci", 72)])
+@pytest.mark.parametrize("name, n", [(ANALOGY, 20), ("empathy_religion_likelihood_ci", 72)])
 def test_in_all_wordings_the_numbers_are_those_of_the_papers_alone(name, n):
     def cells(**metadata):
         results = evaluate(scripted("m", 0.5), name, metadata, limit=n)

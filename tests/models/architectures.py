@@ -1,8 +1,6 @@
 """A tiny random model of each causal architecture of transformers that can be built from its config
 alone."""
 
-from __future__ import annotations
-
 import inspect
 
 import torch

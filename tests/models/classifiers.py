@@ -1,8 +1,6 @@
 """Tiny classifiers of entailment: random ones of several architectures, and one in which a word
 decides."""
 
-from __future__ import annotations
-
 import copy
 
 import tiny_masked

@@ -1,8 +1,6 @@
 """hf-prefix against hf on each causal architecture of transformers that can be built tiny: texts on
 both sides of short thresholds, and rows of 2,700 tokens where a published threshold is shorter."""
 
-from __future__ import annotations
-
 import architectures
 import pytest
 import tiny

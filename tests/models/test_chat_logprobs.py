@@ -211,7 +211,7 @@ HIDDEN = {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}
 
 
 @pytest.mark.parametrize(
-    ("server", "options", "expected"),
+    "server, options, expected",
     [
         # a blank or a bracket is a spelling, a capital if asked for
         (Server(SPELLED), {}, {"a": 0.5, "b": 0.1875}),
@@ -291,7 +291,7 @@ def test_many_choices_are_not_asked_each_for_itself(serve):
 
 
 @pytest.mark.parametrize(
-    ("continues", "expected", "how", "calls"),
+    "continues, expected, how, calls",
     [
         # the question, "Ent", "Entail" and "Ne"; once, whether the server continues, and whether a
         # token goes on into "ailment", "ment" or "utral", letter by letter
@@ -318,7 +318,7 @@ def test_a_shared_beginning_needs_a_server_that_continues(serve):
 
 
 @pytest.mark.parametrize(
-    ("language", "options", "expected", "without_unseen"),
+    "language, options, expected, without_unseen",
     [
         ({"": {"8": 0.5, "9": 0.25}, "8": {"5": 0.25, "\n": 0.5}}, {}, [0.375, 0.125], None),
         ({"8": 0.5, "85": 0.125}, {}, [0.5, 0.125], None),
@@ -346,7 +346,7 @@ def test_a_number_does_not_have_the_probability_of_longer_ones(
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    "asked, sentence",
     [
         (requests("a", "b", chat=False), "needs --apply_chat_template"),
         (requests("A long sentence. " * 5, "Another one. " * 8), "a_task: the choices of a"),
@@ -379,7 +379,7 @@ def test_a_task_that_cannot_be_asked_is_refused_before_the_first_request_of_a_ru
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"), [("num_concurent", "num_concurrent"), ("header", "OPENAI_API_KEY")]
+    "name, sentence", [("num_concurent", "num_concurrent"), ("header", "OPENAI_API_KEY")]
 )
 def test_arguments_that_are_wrong_or_secret_are_refused(name, sentence):
     with refused(sentence):
@@ -431,7 +431,7 @@ DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 
 
 @pytest.mark.parametrize(
-    ("retry_after", "wait"), [("0", 5), ("-3", 5), ("nan", 5), ("soon", 5), (DATE, 5), ("9", 9)]
+    "retry_after, wait", [("0", 5), ("-3", 5), ("nan", 5), ("soon", 5), (DATE, 5), ("9", 9)]
 )
 def test_a_call_waits_as_long_as_the_server_says_and_no_shorter_than_otherwise(
     serve, waits, monkeypatch, retry_after, wait
@@ -445,7 +445,7 @@ def test_a_call_waits_as_long_as_the_server_says_and_no_shorter_than_otherwise(
 
 
 @pytest.mark.parametrize(
-    ("retry_after", "longest"), [("inf", 600), ("601", 600), ("Fri, 01 Jan 2999 00:00:00 GMT", 9)]
+    "retry_after, longest", [("inf", 600), ("601", 600), ("Fri, 01 Jan 2999 00:00:00 GMT", 9)]
 )
 def test_a_server_that_asks_to_wait_too_long_ends_the_run(serve, waits, retry_after, longest):
     server = Server()
@@ -456,7 +456,7 @@ def test_a_server_that_asks_to_wait_too_long_ends_the_run(serve, waits, retry_af
 
 
 @pytest.mark.parametrize(
-    ("fault", "sentence"),
+    "fault, sentence",
     [
         (Raw(500, f"bad Authorization: {KEY}".encode()), "asked 2 times in vain: status 500"),
         (Raw(401, f"wrong key {KEY}".encode()), "status 401: wrong key"),
@@ -483,7 +483,7 @@ def test_what_goes_on_failing_ends_in_a_sentence_without_the_key(fault, sentence
 
 
 @pytest.mark.parametrize(
-    ("language", "choices", "before"),
+    "language, choices, before",
     [
         (LETTERS, ("a", "b"), 1),
         # the second question's call behind "Ent" or "Ne"; the first took 21 calls
@@ -525,7 +525,7 @@ def test_written_answers_asked_side_by_side_switch_too(serve):
 
 
 @pytest.mark.parametrize(
-    ("fields", "fault", "sentence", "limits"),
+    "fields, fault, sentence, limits",
     [
         ([SHORT, LONG], None, "unknown field max_tokens", [[SHORT], [LONG]]),
         ([SHORT], b"this model gives no logprobs", "gives no logprobs", [[SHORT], [LONG]]),
@@ -644,7 +644,7 @@ def test_calls_side_by_side_cost_no_more_than_the_budget_and_a_call(serve, kind,
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
+    "more, sentence",
     [
         ({"choices": []}, "no choices"),
         ({"choices": [{"message": {"content": 5}}]}, "choices.0.message.content is 5"),
@@ -716,7 +716,7 @@ def test_any_reply_is_read_or_refused_by_a_sentence(path, other):
 
 
 @pytest.mark.parametrize(
-    ("address", "header"),
+    "address, header",
     [
         ("https://me.openai.azure.com/v1", "api-key"),
         ("https://me.azure.example.com/v1", "Authorization"),
@@ -730,7 +730,7 @@ def test_the_host_alone_says_where_the_key_stands(monkeypatch, address, header):
 
 
 @pytest.mark.parametrize(
-    ("address", "key", "sentence"),
+    "address, key, sentence",
     [
         ("http://me:secret@host/v1", KEY, "holds a name or a password"),
         ("host/v1", KEY, "'host/v1' is no address of a server"),

@@ -1,7 +1,5 @@
 """What is computed at a time."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 
 import numpy as np

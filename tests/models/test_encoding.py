@@ -1,8 +1,6 @@
 """Texts in pieces have the tokens that they have whole, with tokenizers of every kind; and those
 for which that does not hold are told."""
 
-from __future__ import annotations
-
 import string
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What all model types have in common: shortages of memory, and the harness's cache."""
 
-from __future__ import annotations
-
 import sys
 import weakref
 from contextlib import contextmanager
@@ -260,7 +258,7 @@ def test_a_shortage_in_the_trial_at_the_start_does_not_make_a_model_run_as_hf(mo
 # ---- The harness's cache
 
 
-@pytest.mark.parametrize(("kind", "stop"), [(prefix, 3), (masked, 4), (entailment, 2)])
+@pytest.mark.parametrize("kind, stop", [(prefix, 3), (masked, 4), (entailment, 2)])
 def test_a_run_that_was_stopped_goes_on_where_it_was(kind, stop, tmp_path):
     def cached(lm):
         return CachingLM(lm, str(tmp_path / "cache.db"))

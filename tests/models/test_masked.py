@@ -1,8 +1,6 @@
 """hf-mlm against minicons and against a loop of ten lines, on tiny random encoders with real
 tokenizers."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from math import isnan
@@ -147,7 +145,7 @@ def pieces(*longer):
 
 
 @pytest.mark.parametrize(
-    ("longer", "one", "two", "both"),
+    "longer, one, two, both",
     [
         ([], "A tall, b", "A old, b", ["A", ",", " ", "b"]),
         # The comma is in one token with the end of "tall", so it is not scored behind "old" either.
@@ -174,7 +172,7 @@ def as_choices(one, two):
     return tiny.asked("loglikelihood", ("", one), ("", two), doc=document)
 
 
-@pytest.mark.parametrize(("one", "two"), [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
+@pytest.mark.parametrize("one, two", [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
 def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, encoders):
     model = lm(encoders("BERT"))
     answers = paired(model, [(one, two), (two, one)])
@@ -257,8 +255,7 @@ def test_the_cache_tells_pairs_and_variants_apart(encoders, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "options"),
-    [("BERT", 64, {}), ("RoBERTa", 62, {}), ("BERT", 8, {"max_length": 8})],
+    "name, most, options", [("BERT", 64, {}), ("RoBERTa", 62, {}), ("BERT", 8, {"max_length": 8})]
 )
 def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
     name, most, options, encoders
@@ -326,7 +323,7 @@ def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(encoders,
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options, message",
     [
         ({"pll": "left"}, "pll='left'.*original, within_word_l2r"),
         ({"pairs": "auto"}, "pairs='auto'.*tokens, off"),

@@ -146,7 +146,7 @@ def assert_scored(found, documents, score, name="BERT"):
 
 
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa"])
-@pytest.mark.parametrize(("pairs", "score"), [("tokens", authors_scores), (False, whole)])
+@pytest.mark.parametrize("pairs, score", [("tokens", authors_scores), (False, whole)])
 def test_the_sentences_of_crows_pairs_are_scored_by_tokens_as_their_authors_do(
     name, pairs, score, tasks, caplog
 ):

@@ -90,7 +90,7 @@ NAMED = "neutral/entailment/contradiction"
 
 
 @pytest.mark.parametrize(
-    ("head", "options", "choices", "expected"),
+    "head, options, choices, expected",
     [
         # False is everything but entailment, whether the model has one label for that or two
         (TWO, {}, TRUE_FALSE, ["entailment", "not_entailment"]),
@@ -122,7 +122,7 @@ def test_a_choice_has_the_probability_of_the_labels_that_it_names(head, options,
             assert value == pytest.approx(total, abs=1e-5) and (names or value == 0)
 
 
-@pytest.mark.parametrize(("head", "warnings"), [(LABEL_0_TO_2, 0), (list(MNLI.values()), 1)])
+@pytest.mark.parametrize("head, warnings", [(LABEL_0_TO_2, 0), (list(MNLI.values()), 1)])
 def test_named_labels_are_told_of_where_the_config_has_other_names(head, warnings, caplog):
     """A copied example would turn every number round in silence."""
     loaded(head=dict(enumerate(head)), labels=NAMED)
@@ -149,7 +149,7 @@ def test_an_adapter_may_bring_the_head(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("labels", "options", "says"),
+    "labels, options, says",
     [
         (["LABEL_0"], {}, "has the labels LABEL_0: hf-nli needs"),  # a score
         (
@@ -265,7 +265,7 @@ def test_the_connectives_of_every_language_of_xnli_are_known():
 
 
 @pytest.mark.parametrize(
-    ("options", "asked", "says"),
+    "options, asked, says",
     [
         (
             {},

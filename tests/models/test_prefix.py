@@ -1,7 +1,5 @@
 """hf-prefix against the harness's hf, on tiny random models of every kind of attention."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np
@@ -181,7 +179,7 @@ def test_the_model_s_own_generation_settings_hold():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options, message",
     [
         (
             {"prefix_memory": "12 apples"},

@@ -1,8 +1,6 @@
 """Sampled answers of hf-prefix: the distribution is that of the harness's hf, each answer has
 random numbers of its own."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

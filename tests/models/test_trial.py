@@ -1,8 +1,6 @@
 """hf-prefix where a model is not the same in large rows, long texts or its own generation; errors
 in the middle of a run; requests that are computed again."""
 
-from __future__ import annotations
-
 import logging
 import random
 from functools import wraps

@@ -1,8 +1,6 @@
 """Tiny random models of every kind of attention, a tokenizer of bytes, and requests of every
 kind."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Tiny random encoders of many architectures, and tokenizers of three kinds that were trained on
 the items of this repository."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch

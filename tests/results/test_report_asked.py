@@ -97,7 +97,7 @@ def test_a_file_without_ends_of_lines_is_left_at_some_point(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("prompt", "requests", "choices"),
+    "prompt, requests, choices",
     [
         (
             "Is it?",

@@ -136,7 +136,7 @@ def test_tasks_of_the_harness_stand_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    "given, shown",
     [
         ("meta/llama", "meta/llama"),
         ("gpt2", "gpt2"),
@@ -157,7 +157,7 @@ def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    "given, shown",
     [
         (("/a/step1/model", "/a/step2/model", "/b/o"), ["step1", "step2", "o"]),
         (("/a/t/checkpoint-10", "/a/t/checkpoint-200"), ["t/checkpoint-10", "t/checkpoint-200"]),
@@ -206,7 +206,7 @@ def test_a_name_lies_in_the_folder_or_is_given_for_it(tmp_path):
         assert [run.model for run in sorted(found, key=lambda run: run.task)] == models
 
 
-@pytest.mark.parametrize(("below", "models"), [("", 2), ("gone", 0)])
+@pytest.mark.parametrize("below, models", [("", 2), ("gone", 0)])
 def test_a_name_is_of_one_model(tmp_path, below, models):
     for i in range(2):
         made_up(tmp_path, f"m{i}", VALUES, minutes=i)
@@ -216,7 +216,7 @@ def test_a_name_is_of_one_model(tmp_path, below, models):
 
 
 @pytest.mark.parametrize(
-    ("name", "config", "shown"),
+    "name, config, shown",
     [
         ("m", {"model": "hf", "model_args": "pretrained=m,revision=step5"}, "m@step5"),
         (None, {"model_args": {"pretrained": "x"}}, "x"),
@@ -317,7 +317,7 @@ def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    "place, message",
     [
         ("", "no results below {0}; run lm_eval with --output_path {0} --log_samples"),
         ("gone", "{0} is not there; give a folder or a file that `lm_eval --output_path` wrote"),
@@ -330,7 +330,7 @@ def test_nothing_to_read_says_what_to_do(tmp_path, place, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    "text, told",
     [
         ('{"results": {"mine": {"gap,none": 1.', "not JSON: Expecting"),
         ("", "not JSON"),
@@ -384,7 +384,7 @@ OLD = "it has no table of numbers"
 
 
 @pytest.mark.parametrize(
-    ("config", "results", "why"),
+    "config, results, why",
     [
         ({}, {"gap,none": 1}, OLD),
         ({"cells": {"pairs": [{"group": "women", "mean": 3.0}]}}, {"gap,none": 1}, OLD),
@@ -445,7 +445,7 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "template"),
+    "kind, template",
     [
         ("local-chat-completions", "the server's"),
         ("openai-chat-completions", "the server's"),

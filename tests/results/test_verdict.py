@@ -27,7 +27,7 @@ from tests.hostile import run_of
 
 
 @pytest.mark.parametrize(
-    ("better", "ends", "expected"),
+    "better, ends, expected",
     [
         (None, (1, 2), 1),
         (None, (-2, -1), -1),
@@ -86,7 +86,7 @@ def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    "values, sentence",
     [
         ({"count": (3.0, None)}, "No question was answered"),
         ({"gap": (0.1, 1.0, 0, None, "Q")}, "1 question: no difference."),
@@ -105,7 +105,7 @@ EXCLUDED = "No difference was found; more than {} is excluded."
 
 
 @pytest.mark.parametrize(
-    ("ends", "more", "sentence"),
+    "ends, more, sentence",
     [
         ((13.2, 1.4, 25.1), {}, "Yes: 13.2 points more (between 1.4 and 25.1)."),
         ((-13.2, -25.1, -1.4), {}, "The reverse: 13.2 points less (between 1.4 and 25.1)."),
@@ -170,7 +170,7 @@ def test_every_question_of_a_task_is_answered_in_words():
 
 
 @pytest.mark.parametrize(
-    ("people", "beyond", "expected", "sentence"),
+    "people, beyond, expected, sentence",
     [
         # e ** 3 is 20.086, e ** 2 7.389, e ** 4 54.598; a third of 3 is the placebos'
         (
@@ -248,7 +248,7 @@ def test_a_heading_counts_the_parts_without_the_whole(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "first", "second", "p", "expected"),
+    "more, first, second, p, expected",
     [
         ({"null_value": 0}, 2.0, 1.0, 0.05, ("yes", "nearer")),
         ({"null_value": 0}, 2.0, -3.0, 0.01, ("yes", "across")),

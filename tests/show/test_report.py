@@ -139,7 +139,7 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    "change, why",
     [
         ({"gap": 0.0, "share": 0.0}, "Folded: all its numbers are 0"),
         ({"gap_low": 3.0, "gap_high": 3.0, "share_high": nan}, "Folded: none of its numbers has"),
@@ -154,7 +154,7 @@ def test_an_exhibit_that_says_nothing_is_folded_with_the_reason(tmp_path, change
 
 
 @pytest.mark.parametrize(
-    ("drawing", "why"),
+    "drawing, why",
     [
         (Drawn(ValueError("no row has a number")), "no row has a number"),
         (Drawn(KeyError("odd")), "KeyError: 'odd'"),

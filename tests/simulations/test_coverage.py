@@ -49,7 +49,7 @@ HELD = [
 ]
 
 
-@pytest.mark.parametrize(("world", "label", "runs", "numbers"), HELD)
+@pytest.mark.parametrize("world, label, runs, numbers", HELD)
 def test_intervals_hold_what_they_promise(held, world, label, runs, numbers):
     """95 %, less 2.5 points that docs/explanation/statistics.md shows for some, and 3 standard
     errors of a share of so many runs."""
@@ -59,7 +59,7 @@ def test_intervals_hold_what_they_promise(held, world, label, runs, numbers):
 
 
 @pytest.mark.parametrize(
-    ("world", "label", "wrong", "most"),
+    "world, label, wrong, most",
     [
         ("empathy", "no gap, religion, 240 events", "names fixed", 60),
         ("shares", "mean, 24 clusters, Pareto 1.1", "Student", 90),

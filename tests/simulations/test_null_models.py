@@ -63,7 +63,7 @@ def test_a_number_that_echo_has_is_no_test_unless_it_is_declared(null_models):
 RNG = np.random.default_rng(5)
 
 
-@pytest.mark.parametrize(("mean", "spread"), [(0.0, 0.0), (0.5, 0.0), (-0.3, 0.4)])
+@pytest.mark.parametrize("mean, spread", [(0.0, 0.0), (0.5, 0.0), (-0.3, 0.4)])
 def test_a_systematic_error_is_found_beside_the_standard_errors(null_models, mean, spread):
     """4,000 models with standard errors from 0.1 to 0.3; beside scipy's own maximum."""
     errors = RNG.uniform(0.1, 0.3, 4000)

@@ -14,7 +14,7 @@ def power(benchmark_named):
     return benchmark_named("power")
 
 
-@pytest.mark.parametrize(("arm", "expected"), [(1.0, 1.4286), (7.0, 10.0), (20.0, float("nan"))])
+@pytest.mark.parametrize("arm, expected", [(1.0, 1.4286), (7.0, 10.0), (20.0, float("nan"))])
 def test_the_dose_moves_a_number_by_its_arm_and_the_quantile_of_its_power(power, arm, expected):
     """A number that moves by the dose: (1.95996 + 0.84162) / 1.95996 = 1.4294 arms."""
 
