@@ -1,11 +1,10 @@
 """A page in a real browser: Chromium without a window, and axe-core, which looks for what keeps
 people from reading it."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -38,7 +37,7 @@ class Seen(NamedTuple):
 
 
 @contextmanager
-def chromium() -> Iterator[Any]:
+def chromium():
     """Skips where a machine has no Chromium. Only axe.min.js can be missing later."""
     program = report.chromium()
     if program is None:
@@ -55,7 +54,7 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, path: Path, width: int = 1280, scripts: bool = True) -> Iterator[Any]:
+def opened(browser, path, width=1280, scripts=True):
     """A tab with the page. Its attributes `requests` and `said` fill while it is open."""
     context = browser.new_context(
         viewport={"width": width, "height": 900}, java_script_enabled=scripts
@@ -81,7 +80,7 @@ def opened(browser: Any, path: Path, width: int = 1280, scripts: bool = True) ->
         context.close()
 
 
-def look(browser: Any, path: Path) -> Seen:
+def look(browser, path):
     """Open a page and all its folds and look at it at three widths, light and dark; with axe if
     `make test-all` fetched it, at the least and the greatest width in light and at one in dark,
     since colours do not depend on the width."""
@@ -105,7 +104,7 @@ def look(browser: Any, path: Path) -> Seen:
         return Seen(faults, requests, tab.said, max(wide))
 
 
-def axe(tab: Any) -> list[str]:
+def axe(tab):
     """The faults that axe finds in a tab as it is now; none where axe is not there."""
     if not AXE.is_file():
         return []
@@ -118,14 +117,14 @@ def axe(tab: Any) -> list[str]:
     ]
 
 
-def text_of(browser: Any, path: Path, scripts: bool = True) -> str:
+def text_of(browser, path, scripts=True):
     """All text of a page, in folds too, with scripts or without; less what the script adds to
     filter rows."""
     with opened(browser, path, scripts=scripts) as tab:
         return " ".join(tab.locator("main").text_content().replace("Rows that have ", "").split())
 
 
-def cut_on_paper(browser: Any, path: Path) -> list[str]:
+def cut_on_paper(browser, path):
     """What lies beyond the right edge of a sheet, of tables and figures."""
     with opened(browser, path, PAPER) as tab:
         tab.emulate_media(media="print")

@@ -6,12 +6,9 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Callable
 from copy import copy
 from functools import cache, wraps
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import hypothesis
 import pytest
@@ -40,41 +37,41 @@ FORKS = ("tests/test_end_to_end.py", "test_run.py", "test_masked_in_harness.py")
 MEASURES = ("tests/test_measure.py", "test_each_n.py")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """What takes longest first, and what is spread last: so both workers end together."""
     first = {item.path for item in items if item.get_closest_marker("model")}
     items.sort(key=lambda item: (item.path.as_posix().endswith(SPREAD), item.path not in first))
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+def pytest_xdist_make_scheduler(config, log):
     return Shares(config, log)
 
 
 class Shares(LoadFileScheduling):
     """What goes to one worker together."""
 
-    def _split_scope(self, nodeid: str) -> str:
+    def _split_scope(self, nodeid):
         file = nodeid.partition("::")[0]
         together = (files[0] for files in (FORKS, MEASURES) if file.endswith(files))
         return nodeid if file.endswith(SPREAD) else next(together, file)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """No collection of garbage looks at the million objects of modules and tests again."""
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
-def root() -> Path:
+def root():
     return ROOT
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def command(capsys):
     """Runs `lm-eval-bias ARGUMENTS` in this process: status, standard output, standard error."""
     from lm_eval_bias import cli
 
-    def run(*arguments: object) -> tuple[int, str, str]:
+    def run(*arguments):
         try:
             status = cli.main([str(argument) for argument in arguments])
         except SystemExit as error:  # argparse
@@ -85,7 +82,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cheap_harness() -> None:
+def cheap_harness():
     """Do once what the harness and our tasks would do in every run: ask pip and git for the
     environment, read our YAML files, compile a template, and make the documents of a task's own
     items. And wait for no disk."""
@@ -108,17 +105,17 @@ def cheap_harness() -> None:
             ours if Path(path).is_relative_to(ROOT) else read
         )(path, **options)
     if "lm_eval_bias.harness.dataset" in sys.modules:
-        from lm_eval_bias.harness.dataset import CustomDataset, Documents
+        from lm_eval_bias.harness.dataset import CustomDataset
 
         make, made = CustomDataset.__call__, {}
 
-        def call(self: CustomDataset, **metadata: object) -> dict[str, Documents]:
+        def call(self, **metadata):
             if {"items", "groups", "data"} & metadata.keys():  # files may change
                 return make(self, **metadata)
             documents, data = self.documents, os.environ.get("LM_EVAL_BIAS_DATA")
 
             @wraps(documents)
-            def remembered(**options: object) -> list:
+            def remembered(**options):
                 key = (documents, repr(sorted(options.items())), data)
                 if key not in made:
                     made[key] = documents(**options)
@@ -132,11 +129,11 @@ def cheap_harness() -> None:
 
 
 @pytest.fixture(scope="session")
-def benchmark_named() -> Callable[[str], ModuleType]:
+def benchmark_named():
     """A script of simulations/ as a module: tests repeat small what it does."""
     folder = ROOT / "simulations"
 
-    def load(name: str) -> ModuleType:
+    def load(name):
         if str(folder) not in sys.path:  # where outcome.py is
             sys.path.append(str(folder))
         spec = importlib.util.spec_from_file_location(Path(name).name, folder / f"{name}.py")
@@ -148,7 +145,7 @@ def benchmark_named() -> Callable[[str], ModuleType]:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
+def shared():
     """The papers and the authors' data, which are not part of this repository."""
     folder = ROOT.parent / "shared"
     if not (folder / "papers").is_dir():
@@ -157,16 +154,16 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def paper_text(shared: Path) -> Callable[[str], str]:
+def paper_text(shared):
     """The text of a paper by its name."""
     return lambda name: (shared / "papers" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
-def authors(shared: Path) -> Callable[[str], Path]:
+def authors(shared):
     """The path of a file of the authors; where it is missing the test skips."""
 
-    def path(name: str) -> Path:
+    def path(name):
         if not (found := shared / "official" / name).is_file():
             pytest.skip(f"the authors' {name} is not beside this checkout")
         return found
@@ -175,13 +172,13 @@ def authors(shared: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def prompts(authors: Callable[[str], Path]) -> Any:
+def prompts(authors):
     """How the authors' programs ask."""
     return json.loads(authors("prompts.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")
-def model_folder() -> Path:
+def model_folder():
     """The small real model in .model/, made by the command line if it is not there yet."""
     from lm_eval_bias import cli
 

@@ -4,20 +4,18 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 from tests.started import run_lm_eval
 
 OURS = f'lm-eval-bias() {{ {sys.executable} -m lm_eval_bias "$@"; }}'
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
+def blocks(page):
     """(language, text) of each block of code."""
     return re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
 
 
-def run(folder: Path, text: str) -> tuple[int, str, str]:
+def run(folder, text):
     """Lines of bash, but for those of `lm_eval`, which are forks: status, output and errors."""
     printed = ["", ""]
     for part in re.split(r"^(lm_eval .*\n?)", text.replace("\\\n", " "), flags=re.MULTILINE):
@@ -32,7 +30,7 @@ def run(folder: Path, text: str) -> tuple[int, str, str]:
     return done.returncode, *printed
 
 
-def follow(folder: Path, page: str, change: Callable[[str], str] = str) -> str:
+def follow(folder, page, change=str):
     """What the commands of a page print. Its files are written and its commands run in their
     order, changed if need be."""
     texts = []

@@ -13,13 +13,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from multiprocessing.connection import wait
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
 
 from tests.serving import free_port
 
@@ -34,15 +31,7 @@ class Run:
     process of its own; None for forks, of that many processes.
     """
 
-    def __init__(
-        self,
-        model: Path,
-        output: Path,
-        arguments: Sequence[object],
-        env: Mapping[str, str] | None = None,
-        launch: Sequence[str] | None = None,
-        processes: int = 1,
-    ) -> None:
+    def __init__(self, model, output, arguments, env=None, launch=None, processes=1):
         command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
         command += ["--output_path", str(output), *map(str, arguments)]
         self.output = output
@@ -54,37 +43,32 @@ class Run:
             self.done = subprocess.run(start, capture_output=True, text=True, cwd=output, env=env)
 
     @cached_property
-    def results(self) -> Any:
+    def results(self):
         assert self.done.returncode == 0, self.done.stderr[-3000:]
         return json.loads(next(self.output.rglob("results_*.json")).read_text())
 
-    def shown(self, task: str) -> Any:
+    def shown(self, task):
         """The numbers in the harness's table."""
         return self.results["results"][task]
 
-    def cells(self, task: str) -> Any:
+    def cells(self, task):
         return self.results["configs"][task]["cells"]
 
-    def numbers(self, task: str) -> dict[tuple[str, str | None], float]:
+    def numbers(self, task):
         """(metric, group) -> value."""
         return {(row["metric"], row["group"]): row["value"] for row in self.cells(task)["numbers"]}
 
-    def samples(self, task: str) -> list[Any]:
+    def samples(self, task):
         """In the order of the documents; the harness writes one process after the other."""
         assert self.done.returncode == 0, self.done.stderr[-3000:]
         lines = next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()
         return sorted(map(json.loads, lines), key=lambda sample: sample["doc_id"])
 
-    def likelihoods(self, task: str) -> list[float]:
+    def likelihoods(self, task):
         return [float(answers[0][0]) for s in self.samples(task) for answers in s["resps"]]
 
 
-def run_lm_eval(
-    arguments: Sequence[object],
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    processes: int = 1,
-) -> CompletedProcess[str]:
+def run_lm_eval(arguments, cwd=None, env=None, processes=1):
     """What `python -m lm_eval ARGUMENTS` prints, and its status. env: beside what this process has;
     nothing that is read at an import. processes: so many share the documents, as `torchrun` starts
     them; where one fails the others are ended."""
@@ -107,7 +91,7 @@ def run_lm_eval(
         return CompletedProcess(["lm_eval", *words], status, *printed)
 
 
-def _ranks(processes: int) -> list[dict[str, str]]:
+def _ranks(processes):
     """What `torchrun` sets for each of several processes on the CPU."""
     if processes == 1:
         return [{}]
@@ -117,15 +101,13 @@ def _ranks(processes: int) -> list[dict[str, str]]:
 
 
 @cache
-def _server() -> ForkServerContext:
+def _server():
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["tests.started_once"])
     return server
 
 
-def _run(
-    arguments: list[str], folder: str, environment: Mapping[str, str], printed: Sequence[Path]
-) -> None:
+def _run(arguments, folder, environment, printed):
     """In the fork: the command, with its standard output and error in files. How it ends is the end
     of the process."""
     for number, path in enumerate(printed, start=1):

@@ -32,7 +32,7 @@ def run(*command, **options):
 
 
 class Environment:
-    def __init__(self, folder: Path):
+    def __init__(self, folder):
         venv.create(folder)
         self.folder = folder
         self.python = folder / "bin" / "python"

@@ -12,7 +12,6 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -63,19 +62,19 @@ PARTS = {  # the lines of StereoMap's prompts, Table 7
 }
 
 
-def parser_of(path: Path) -> str:
+def parser_of(path):
     return next(
         name for name in (*FILTERS, "reasoning", "refusal", "nothing") if path.name.startswith(name)
     )
 
 
 @cache
-def cases(path: Path) -> list[dict[str, Any]]:
+def cases(path):
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
     return yaml.load(path.read_text(), loader)
 
 
-def expected(case: dict[str, Any]) -> Any:
+def expected(case):
     """What a careful reader makes of an answer; of pairs, the group of each word as an index."""
     value = case.get("expected", "unparsed")
     if not isinstance(value, dict) or "words" not in case:
@@ -86,7 +85,7 @@ def expected(case: dict[str, Any]) -> Any:
     return [group_of[word] for word in case["words"]]
 
 
-def answer_of(name: str, case: dict[str, Any]) -> Any:
+def answer_of(name, case):
     """What a reader returns, as a task would see it."""
     if name == "nothing":
         return {name: answer_of(name, {**case, **asked}) for name, asked in QUESTIONS.items()}
@@ -109,7 +108,7 @@ def answer_of(name: str, case: dict[str, Any]) -> Any:
     return "unparsed" if answer == "cut off" else answer
 
 
-def outcomes(name: str, case: dict[str, Any]) -> list[str]:
+def outcomes(name, case):
     """right, lost, wrong or confused; of a survey, for each rating and the list of keywords, if
     there are any."""
     want, have = expected(case), answer_of(name, case)
@@ -127,22 +126,20 @@ def outcomes(name: str, case: dict[str, Any]) -> list[str]:
     return ["wrong"]
 
 
-def _values(answer: dict[str, Any]) -> dict[str, Any]:
+def _values(answer):
     """What there is of a survey's answer: ratings to two decimals, keywords."""
-    values: dict[str, Any] = {
-        item: round(rating, 2) for item, rating in (answer.get("ratings") or {}).items()
-    }
+    values = {item: round(rating, 2) for item, rating in (answer.get("ratings") or {}).items()}
     return values | ({"keywords": answer["keywords"]} if answer.get("keywords") else {})
 
 
-def _compared(want: Any, have: Any) -> str:
+def _compared(want, have):
     return "right" if want == have else "lost" if have is None else "wrong"
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments):
     for path in [Path(a) for a in arguments if a != "-v"]:
         name = parser_of(path)
-        counts: Counter[str] = Counter()
+        counts = Counter()
         for case in cases(path):
             results = outcomes(name, case)
             counts.update(results)

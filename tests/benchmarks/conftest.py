@@ -1,6 +1,5 @@
 import csv
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from tests.scripted import ask
 
 
 @pytest.fixture(scope="session")
-def built() -> Callable[[Callable[[], list]], list]:
+def built():
     """The documents of a function, made once for all tests, which must not change them."""
     return cache(lambda documents: documents())
 
 
 @pytest.fixture(scope="session")
-def questions(authors: Callable[[str], Path]) -> list[dict[str, str]]:
+def questions(authors):
     """The rows of HBB's authors."""
     with authors(f"hbb/{QUESTIONS}").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -161,7 +161,7 @@ def test_any_first_part_is_spread_over_the_themes(docs):
     four quarters the next concept pair of each theme."""
     quarters = [docs[start : start + 936] for start in range(0, len(docs), 936)]
     assert len(quarters) == 4 * 216 / 24
-    before: set[tuple[str, str]] = set()
+    before = set()
     for i, quarter in enumerate(quarters):
         asked = {(d["theme"], d["type"]) for d in quarter}
         assert set(Counter(type_ for _, type_ in asked).values()) == {6}

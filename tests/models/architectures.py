@@ -65,7 +65,7 @@ OWN = {
 KINDS = sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
 
 
-def config_of(kind: str, **changes: object) -> transformers.PretrainedConfig:
+def config_of(kind, **changes):
     cls = transformers.CONFIG_MAPPING[kind]
     known = {*inspect.signature(cls.__init__).parameters, *getattr(cls, "__annotations__", {})}
     known |= {*getattr(cls, "__dataclass_fields__", {}), *cls().to_dict()}
@@ -77,7 +77,7 @@ def config_of(kind: str, **changes: object) -> transformers.PretrainedConfig:
     return cls(**settings | OWN.get(kind, {}) | TOKENS | decoder)
 
 
-def weighted(config: transformers.PretrainedConfig) -> transformers.PreTrainedModel:
+def weighted(config):
     """A model whose attention matters. Raises ValueError for one that is not tiny."""
     with torch.device("meta"):
         meta = transformers.AutoModelForCausalLM.from_config(config)
@@ -93,7 +93,7 @@ def weighted(config: transformers.PretrainedConfig) -> transformers.PreTrainedMo
     return model
 
 
-def built(kind: str, **changes: object) -> transformers.PreTrainedModel:
+def built(kind, **changes):
     """A model of two layers where the first two have all that its layers differ in. Raises whatever
     its classes raise."""
     config = config_of(kind, **changes)

@@ -27,7 +27,7 @@ MOST = 130
 """Positions of each architecture."""
 
 
-def random_classifier(name: str, labels=None):
+def random_classifier(name, labels=None):
     """A random classifier of an architecture and its tokenizer."""
     labels = MNLI if labels is None else labels
     head = {"id2label": labels, "label2id": {label: i for i, label in labels.items()}}
@@ -71,7 +71,7 @@ class WordClassifier(transformers.BertForSequenceClassification):
         return SequenceClassifierOutput(logits=self.votes[input_ids].sum(1))
 
 
-def word_classifier(deciding: dict[str, str], labels: dict[int, str]):
+def word_classifier(deciding, labels):
     """A BERT in which words decide, and its tokenizer: word -> the label that it makes likeliest;
     "neutral" or what stands last without any.
 

@@ -42,7 +42,7 @@ LLAMA3 = (
 )
 
 
-def fast(made: Tokenizer, **special) -> transformers.PreTrainedTokenizerFast:
+def fast(made, **special):
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=made,
         **{"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", **special},
@@ -51,7 +51,7 @@ def fast(made: Tokenizer, **special) -> transformers.PreTrainedTokenizerFast:
 
 def trained(
     model, trainer, *, normalizer=None, pre_tokenizer=None, decoder=None, bos=False, **options
-) -> transformers.PreTrainedTokenizerFast:
+):
     made = Tokenizer(model)
     made.normalizer, made.pre_tokenizer, made.decoder = (
         normalizer,
@@ -138,7 +138,7 @@ CUT = {
 }
 
 
-def with_token(token: AddedToken):
+def with_token(token):
     made = byte_level()
     made.add_tokens([token])
     return made

@@ -57,7 +57,7 @@ CONFIGS = {
 SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi"})
 
 
-def model(name: str | transformers.PretrainedConfig, **changes) -> transformers.PreTrainedModel:
+def model(name, **changes):
     """A random model whose attention matters: its weights are ten times larger than usual."""
     config = CONFIGS[name]() if isinstance(name, str) else name
     tokens = {"bos_token_id": 256, "eos_token_id": 258}
@@ -69,7 +69,7 @@ def model(name: str | transformers.PretrainedConfig, **changes) -> transformers.
     return made.eval()
 
 
-def tokenizer(alphabet=None) -> transformers.PreTrainedTokenizerFast:
+def tokenizer(alphabet=None):
     """One token per letter of an alphabet, all bytes if none is given, and <s>, <pad>, </s>."""
     alphabet = alphabet or sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {c: i for i, c in enumerate([*alphabet, "<s>", "<pad>", "</s>"])}
@@ -85,11 +85,11 @@ WORDS = ["sun", "rain", "tree", "stone", "river", "cloud", "bread", "glass", "gr
 WORDS += ["under", "never"]
 
 
-def words(n: int, rng: random.Random) -> str:
+def words(n, rng):
     return " ".join(rng.choice(WORDS) for _ in range(n))
 
 
-def likelihoods() -> list[Instance]:
+def likelihoods():
     """Few-shot questions with long options, letters, options that begin alike, duplicates, an empty
     context, contexts too long for 128 tokens."""
     rng = random.Random(0)
@@ -106,7 +106,7 @@ def likelihoods() -> list[Instance]:
     return [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)]
 
 
-def prompts() -> list[Instance]:
+def prompts():
     """Prompts that share their beginning and two that share nothing, one of them cut; several
     lengths and ends of the answer."""
     rng = random.Random(1)

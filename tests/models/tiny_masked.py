@@ -68,7 +68,7 @@ SPECIAL = {
 
 
 @cache
-def texts() -> tuple[str, ...]:
+def texts():
     rows = table("hbb_concepts")
     return tuple(
         row[key].replace("[[X]]", "a neighbour")
@@ -79,7 +79,7 @@ def texts() -> tuple[str, ...]:
 
 
 @cache
-def tokenizer(kind: str) -> transformers.PreTrainedTokenizerFast:
+def tokenizer(kind):
     """Some hundred tokens, so that most words are of several."""
     special = list(SPECIAL.values())
     if kind == "wordpiece":
@@ -120,19 +120,19 @@ def tokenizer(kind: str) -> transformers.PreTrainedTokenizerFast:
     )
 
 
-def config(name: str, **changes) -> transformers.PretrainedConfig:
+def config(name, **changes):
     kind, options, words = CONFIGS[name]
     known = {"vocab_size": len(tokenizer(words)), "pad_token_id": tokenizer(words).pad_token_id}
     return kind(**{**SIZES, **known, **options, **changes})
 
 
-def model(name: str, **changes) -> transformers.PreTrainedModel:
+def model(name, **changes):
     """A random encoder whose attention matters: its weights are ten times larger than usual."""
     torch.manual_seed(0)
     return transformers.AutoModelForMaskedLM.from_config(config(name, **changes)).eval()
 
 
-def saved(folder, name: str, **changes) -> str:
+def saved(folder, name, **changes):
     """The model and its tokenizer in a folder, as a person has them."""
     model(name, **changes).save_pretrained(folder)
     tokenizer(CONFIGS[name][-1]).save_pretrained(folder)

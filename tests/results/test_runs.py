@@ -16,7 +16,7 @@ from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.export.numbers import settings
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.leaderboard import conditions
-from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, Place, Runs, find
+from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, Place, find
 from lm_eval_bias.usage import UsageError
 from tests.mistakes import refused
 from tests.scripted import MORNING, ask, edited, made_up, scripted
@@ -31,7 +31,7 @@ def found_in(*paths, tasks=None):
     return find([Path(path) for path in paths], TASKS, tasks)
 
 
-def only(found: Runs):
+def only(found):
     (run,) = found.runs
     return run
 
