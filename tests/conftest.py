@@ -6,8 +6,6 @@ import importlib.util
 import json
 import os
 import sys
-from copy import copy
-from functools import cache, wraps
 from pathlib import Path
 
 import hypothesis
@@ -15,7 +13,7 @@ import pytest
 from filelock import FileLock
 from xdist.scheduler import LoadFileScheduling
 
-from lm_eval_bias import catalogue
+from tests.cheap import ROOT, cheap_harness
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -25,9 +23,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A slow moment of the machine is no failure.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
-
-ROOT = Path(__file__).resolve().parents[1]
-
 
 # Of each the tests, not the file, are shared out between the workers.
 SPREAD = ("simulations/test_coverage.py", "models/test_architectures.py")
@@ -82,50 +77,8 @@ def command(capsys):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cheap_harness():
-    """Do once what the harness and our tasks would do in every run: ask pip and git for the
-    environment, read our YAML files, compile a template, and make the documents of a task's own
-    items. And wait for no disk."""
-    os.fsync = lambda file: None
-    every, once = catalogue.read, cache(catalogue.read)
-    catalogue.read = lambda path: (once if path.is_relative_to(ROOT) else every)(path)
-    catalogue.read.cache_clear = every.cache_clear
-    if "lm_eval" in sys.modules:
-        from lm_eval import evaluator, utils
-        from lm_eval.tasks import _index
-
-        evaluator.get_git_commit_hash = lambda: "not asked in tests"
-        utils.env.from_string = cache(utils.env.from_string)
-        if importlib.util.find_spec("torch"):  # make test-slim
-            from torch.utils import collect_env
-
-            collect_env.get_pretty_env_info = lambda: "not asked in tests"
-        read, ours = _index.load_yaml, cache(_index.load_yaml)
-        _index.load_yaml = lambda path, **options: (
-            ours if Path(path).is_relative_to(ROOT) else read
-        )(path, **options)
-    if "lm_eval_bias.harness.dataset" in sys.modules:
-        from lm_eval_bias.harness.dataset import CustomDataset
-
-        make, made = CustomDataset.__call__, {}
-
-        def call(self, **metadata):
-            if {"items", "groups", "data"} & metadata.keys():  # files may change
-                return make(self, **metadata)
-            documents, data = self.documents, os.environ.get("LM_EVAL_BIAS_DATA")
-
-            @wraps(documents)
-            def remembered(**options):
-                key = (documents, repr(sorted(options.items())), data)
-                if key not in made:
-                    made[key] = documents(**options)
-                return made[key]
-
-            self = copy(self)
-            self.documents = remembered
-            return make(self, **metadata)
-
-        CustomDataset.__call__ = call
+def cheap():
+    cheap_harness()
 
 
 @pytest.fixture(scope="session")
