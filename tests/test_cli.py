@@ -137,11 +137,13 @@ def test_tasks_explains_a_number_and_lists_the_numbers_and_options_of_a_task(com
     assert status == 1 and "no task or metric 'biased_shore'; did you mean biased_share" in error
 
 
-def test_no_command_on_runs_imports_the_harness(tmp_path):
+def test_no_command_on_runs_and_no_part_that_reads_them_imports_the_harness(tmp_path):
     run_of(tmp_path, "org/m", {"gap": (1.0, 0.5, None, "lower")})
     (tmp_path / "bias.yaml").write_text(rule("metric: gap, below: 9"))
     code = """
 import sys
+import lm_eval_bias.answers.word_pairs, lm_eval_bias.benchmarks.hbb.documents
+import lm_eval_bias.metrics.halo, lm_eval_bias.results.samples
 from lm_eval_bias.cli import main
 lines = "tasks hbb|leaderboard .|gate . --rules bias.yaml|export . --to hub --dataset_id a/b"
 for line in lines.split("|"):

@@ -387,6 +387,10 @@ def stereomap_asked(part):
     }
 
 
+def of_race():
+    return empathy.documents("race")
+
+
 # Of each measure: the first documents, what a model might answer to one, and the options as they
 # are by default.
 ASKED = {
@@ -458,7 +462,7 @@ ASKED = {
         mist.AATOptions.read,
     ),
     "empathy.GENERATED": (
-        lambda: empathy.documents("race"),
+        of_race,
         (19**2 + 8**2) * 14 + 5,
         lambda doc, rng: [
             rng.choice(["refused", "unparsed"])
@@ -468,7 +472,7 @@ ASKED = {
         empathy.OfficialOptions.read,
     ),
     "empathy.LIKELIHOOD": (
-        lambda: empathy.documents("race"),
+        of_race,
         (19**2 + 8**2) * 14 + 5,
         numbers_from_0_to_100,
         empathy.OfficialOptions.read,
@@ -502,12 +506,15 @@ def recorded(name, docs):
     return [{**record, "in_form": i % 4 > 0} for i, record in enumerate(records)]
 
 
+made = cache(lambda documents: documents())
+
+
 @cache
 def asked(name):
     """Documents as the harness hands them out, their records, and their summary; made once, also
     for tests/benchmarks/test_each_n.py."""
     documents, n, _, options = ASKED[name]
-    docs = CustomDataset(lambda: documents()[:n])()["test"]
+    docs = CustomDataset(lambda: made(documents)[:n])()["test"]
     records = recorded(name, docs)
     return docs, records, summarise(EVERY[name], records, options({}))
 

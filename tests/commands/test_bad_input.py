@@ -1,15 +1,15 @@
 """What may lie below a folder of runs: each command on finished runs says what is wrong and what to
 do, and none ends in a traceback."""
 
+import io
 import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+from lm_eval_bias import cli
 from lm_eval_bias.data.bounds import LINE
 from tests.gate.judged import run_of
 from tests.hostile import changed
@@ -161,11 +161,9 @@ def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, command
     assert not {page.partition(".")[0] for page in pages} & {"con", "nul"}
 
 
-def test_a_console_that_knows_no_dash_shows_its_code(runs):
-    compare = [sys.executable, "-m", "lm_eval_bias", "leaderboard", runs]
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(compare, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0 and "\\u2013" in done.stdout, done.stderr
+def test_a_console_that_knows_no_dash_shows_its_code(runs, monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown := io.BytesIO(), "ascii"))
+    assert cli.main(["leaderboard", str(runs)]) == 0 and b"\\u2013" in shown.getvalue()
 
 
 @pytest.mark.parametrize(

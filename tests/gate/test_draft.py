@@ -121,7 +121,7 @@ def test_a_baseline_pairs_the_answers_and_inconclusive_rules_say_how_many_docume
     for name, spread in (("old", 0), ("new", 0.2)):
         lm = scripted("m", 0.4)
         lm.rule = lambda *texts, r=lm.rule, s=spread: r(*texts) + s * chance("new", *texts)
-        ask(tmp_path / name, "org/m", lm, "bistereo_analogy", limit=600)
+        ask(tmp_path / name, "org/m", lm, "bistereo_analogy", limit=300)
     alone = catches(init("new")[1], "directed_log_odds")
     (tmp_path / "bias.yaml").unlink()
     assert catches(init("new", "--baseline", "old")[1], "directed_log_odds") < alone

@@ -13,7 +13,7 @@ from lm_eval_bias.harness.sentence_pairs import SHARED, read_sentences
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate, numbers_of
 
-TASK = "bistereo_pairs"
+TASK = "bistereo_pairs_skin"
 
 
 def tokens(sentence):
@@ -44,7 +44,7 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     lm.apply_chat_template = lambda *_: 1 / 0
     options = {"system_instruction": "Be fair.", "num_fewshot": 2}
     results = evaluate(lm, TASK, limit=6, log_samples=True, **options)
-    for sample, doc in zip(results["samples"][TASK], documents()[:6], strict=True):
+    for sample, doc in zip(results["samples"][TASK], documents("skin")[:6], strict=True):
         pair = (doc["desirable_sentence"], doc["undesirable_sentence"])
         assert sample["arguments"] == [pair, pair[::-1]]
         assert sample["records"]["method"] == SHARED

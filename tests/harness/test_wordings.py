@@ -105,7 +105,7 @@ def test_a_model_that_answers_by_the_wording_has_a_range(tmp_path):
         biased = " " in c.strip() and word.strip() != b.strip()
         return plain(context, word) + leaning[context.split(" ")[0]] * biased
 
-    ask(tmp_path, "m", RuleLM(rule), ANALOGY, metadata={"wording": "all"})
+    ask(tmp_path, "m", RuleLM(rule), ANALOGY, metadata={"wording": "all"}, limit=400)
     found, page = page_of(tmp_path)
     (run,) = found.runs
     low, high = run.range_of("biased_preferences")

@@ -364,11 +364,11 @@ def test_a_task_that_cannot_be_asked_says_so_before_the_first_call(serve, asked,
 
 def test_a_task_that_cannot_be_asked_is_refused_before_the_first_request_of_a_run(serve):
     lm = serve(Server({}))
-    names = ("bistereo_pairs_ci", "hbb_ci", "mist_wabt_likelihood_ci", "stereomap_original")
+    names = ("bistereo_pairs_height", "hbb_ci", "mist_wabt_likelihood_ci", "stereomap_original")
     tasks = load(*names)["tasks"]
     chat = {"apply_chat_template": True, "chat_template": lm.apply_chat_template, "limit": 2}
     for name, why in (
-        ("bistereo_pairs_ci", "it scores texts as they stand"),
+        ("bistereo_pairs_height", "it scores texts as they stand"),
         ("mist_wabt_likelihood_ci", "the choices of a question have 236 characters"),
     ):
         message = f"{name}: --model chat-logprobs cannot be asked this: {why}"
