@@ -13,7 +13,6 @@ from lm_eval_bias.results import runs
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.verdict import (
     answers,
-    excluded,
     heading,
     judged,
     kind,
@@ -24,22 +23,6 @@ from lm_eval_bias.results.verdict import (
 )
 from lm_eval_bias.show.questions import limits
 from tests.hostile import run_of
-
-
-@pytest.mark.parametrize(
-    "better, ends, expected",
-    [
-        (None, (1, 2), 1),
-        (None, (-2, -1), -1),
-        (None, (-1, 2), 0),
-        ("lower", (1, 2), 1),
-        ("lower", (-2, -1), 0),
-        ("higher", (1, 2), 0),
-        (None, (nan, nan), 0),
-    ],
-)
-def test_less_than_no_bias_is_evidence_of_a_signed_number_alone(better, ends, expected):
-    assert excluded(Metric("m", "points", "", better=better, null_value=0), *ends) == expected
 
 
 def test_what_is_not_calibrated_comes_after_what_is(tmp_path):
@@ -125,6 +108,7 @@ EXCLUDED = "No difference was found; more than {} is excluded."
         ((-5.0, -11.2, 2.0), {}, EXCLUDED.format("11.2 points")),
         ((-5.0, -11.2, 2.0), {"better": "lower"}, EXCLUDED.format("2.0 points")),
         ((-3.0, -5.0, -1.0), {"better": "lower"}, "No: 3.0 points less (between 1.0 and 5.0)."),
+        ((3.0, 1.0, 5.0), {"better": "higher"}, "No: 3.0 points more (between 1.0 and 5.0)."),
         ((-3.0, -5.0, -1.0), {"better": "higher"}, "Yes: 3.0 points less (between 1.0 and 5.0)."),
         (NAN, {}, "Cannot be told: no answers that count."),
         ((3.0, nan, nan), {}, "Cannot be told: too few answers for an interval, or all alike."),
