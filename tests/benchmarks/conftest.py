@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.benchmarks.bistereo import nli_documents, pairs_documents
 from lm_eval_bias.benchmarks.hbb.official_documents import QUESTIONS
 from lm_eval_bias.results.runs import find
 from tests.scripted import ask
@@ -17,6 +18,19 @@ from tests.scripted import ask
 def built():
     """The documents of a function, made once for all tests, which must not change them."""
     return cache(lambda documents: documents())
+
+
+@pytest.fixture(scope="module")
+def every(built, request):
+    """The documents of BIStereo that a file of tests is called by."""
+    of = nli_documents if "nli" in request.module.__name__ else pairs_documents
+    return built(of.documents)
+
+
+@pytest.fixture(scope="module")
+def docs(every):
+    """Those of BIStereo's own design."""
+    return [d for d in every if d["paper"]]
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives
-from lm_eval_bias.benchmarks.bistereo.nli_documents import documents, fill
+from lm_eval_bias.benchmarks.bistereo.nli_documents import fill
 from lm_eval_bias.data.lexicons import lexicon, table
 
 # Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same
@@ -22,17 +22,6 @@ TABLE_6 = {
 
 
 ANIMALS = {t["wording"] for t in table("bistereo_nli_templates") if t["subject"] == "placebo"}
-
-
-@pytest.fixture(scope="module")
-def every(built):
-    return built(documents)
-
-
-@pytest.fixture(scope="module")
-def docs(every):
-    """Those of the paper's design."""
-    return [d for d in every if d["paper"]]
 
 
 def test_placebos_are_the_sentences_of_skin_about_hair_and_others_about_no_person(every):

@@ -9,16 +9,6 @@ from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import record as pairs_record
 
 
-@pytest.fixture(scope="module")
-def every(built):
-    return built(documents)
-
-
-@pytest.fixture(scope="module")
-def docs(every):
-    return [d for d in every if d["paper"]]
-
-
 @pytest.mark.parametrize(
     "likelihoods, answer",
     [

@@ -3,13 +3,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.pairs_documents import (
-    GENDERS,
-    documents,
-    fill,
-    skeleton,
-    variants,
-)
+from lm_eval_bias.benchmarks.bistereo.pairs_documents import GENDERS, fill, skeleton, variants
 from lm_eval_bias.data.lexicons import lexicon, table
 
 # Table 3 of the paper: pairs of women and of men, of positive context; of negative context there
@@ -22,17 +16,6 @@ DESCRIPTORS = {
     "shape": [("thin", "fat"), ("underweight", "overweight")],
     "height": [("tall", "short")],
 }
-
-
-@pytest.fixture(scope="module")
-def every(built):
-    return built(documents)
-
-
-@pytest.fixture(scope="module")
-def docs(every):
-    """Those of the paper's design."""
-    return [d for d in every if d["paper"]]
 
 
 # ---- The design

@@ -2,18 +2,7 @@ from math import inf, nan
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record, score_of
-
-
-@pytest.fixture(scope="module")
-def every(built):
-    return built(documents)
-
-
-@pytest.fixture(scope="module")
-def docs(every):
-    return [d for d in every if d["paper"]]
 
 
 def answered(docs, x, method="joint", **options):

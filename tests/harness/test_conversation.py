@@ -10,7 +10,6 @@ from math import exp
 import datasets
 import pytest
 import torch
-from lm_eval.api.model import LM
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalChatCompletion
 
@@ -22,11 +21,11 @@ from lm_eval_bias.measure import Measure, Summary
 from lm_eval_bias.models.prefix import PrefixLM
 from tests.mistakes import refused
 from tests.models import tiny
-from tests.rule_model import evaluate
+from tests.rule_model import ChatLM, evaluate
 from tests.serving import chatting
 
 
-class EchoLM(LM):
+class EchoLM(ChatLM):
     """Answers every prompt with how many words it has; keeps what it was asked."""
 
     def __init__(self):
@@ -41,15 +40,8 @@ class EchoLM(LM):
         self.calls.append([r.args for r in requests])
         return [(-float(len(r.args[1])), False) for r in requests]
 
-    def loglikelihood_rolling(self, requests, **_):
-        raise NotImplementedError
-
     def apply_chat_template(self, chat_history, add_generation_prompt=True):
         return "".join(f"<{m['role']}>{m['content']}" for m in chat_history) + "<assistant>"
-
-    @property
-    def tokenizer_name(self):
-        return "echo"
 
 
 def request(lm, turns, doc=None, system=None, chat=False, index=0):

@@ -1,5 +1,4 @@
-"""hf-mlm under the harness's own tasks, made from local files, and through the command line in two
-processes."""
+"""hf-mlm under the harness's own tasks, made from local files."""
 
 import csv
 import json
@@ -16,9 +15,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval_bias.harness import compat
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.masked_rows import rows, shared_tokens, shared_words
-from tests.started import run_lm_eval
 
-# As many documents as two processes share unequally; the same sentence stands in several pairs.
+# The same sentence stands in several pairs.
 # Pieces of words that differ are shared. Of the last, which word is shared hangs on the order.
 PAIRS = [
     {"sent_more": f"{one} {rest}", "sent_less": f"{other} {rest}", "stereo_antistereo": kind}
@@ -84,19 +82,13 @@ def evaluated(model, tasks, name, **options):
     results = simple_evaluate(
         model=model, tasks=[name], task_manager=manager, bootstrap_iters=0, **options
     )
-    return choices(results["samples"][name])
-
-
-def choices(samples):
-    """doc_id -> choice -> log-likelihood."""
-    scores = {}
-    for sample in samples:
-        arguments = sample["arguments"]
-        if isinstance(arguments, dict):  # of a file
-            arguments = [tuple(a.values()) for a in arguments.values()]
-        values = [float(r[0][0]) for r in sample["resps"]]
-        scores[sample["doc_id"]] = dict(zip([a[1] for a in arguments], values, strict=True))
-    return scores
+    return [
+        {
+            choice: value
+            for (_, choice), ((value, _),) in zip(s["arguments"], s["resps"], strict=True)
+        }
+        for s in results["samples"][name]
+    ]
 
 
 def authors_tokens(tokenizer, document):
@@ -181,24 +173,3 @@ def test_the_tokens_of_all_1508_pairs_are_the_authors(released):
             places = [made.position[made.text == i].tolist() for i in range(2)]
             other[match] += places != [of[1] for of in tokens.values()]
     assert other[shared_tokens] == 0 and other[shared_words] > 300
-
-
-# ---- Through the command line
-
-
-@pytest.mark.slow
-def test_two_processes_give_the_scores_of_the_model(tasks, tmp_path):
-    saved = tiny_masked.saved(tmp_path / "model", "RoBERTa", max_position_embeddings=512)
-    command = [
-        *("--model", "hf-mlm", "--model_args", f"pretrained={saved},pairs=off"),
-        *("--device", "cpu", "--batch_size", "auto", "--include_path", str(tasks)),
-        *("--tasks", "local_pairs,local_minimal", "--use_cache", str(tmp_path / "cache")),
-        *("--output_path", str(tmp_path / "run"), "--log_samples"),
-    ]
-    done = run_lm_eval(command, processes=2)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert len(list(tmp_path.glob("cache_rank*.db"))) == 2
-    for task, documents in (("local_pairs", PAIRS), ("local_minimal", MINIMAL)):
-        (path,) = (tmp_path / "run").rglob(f"samples_{task}_2*.jsonl")
-        found = choices(map(json.loads, path.read_text().splitlines()))
-        assert_scored(found, documents, whole, "RoBERTa")
