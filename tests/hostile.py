@@ -1,7 +1,6 @@
 """Texts that nobody should be able to do harm with, and finished runs in which every text that
 anybody may have written is one."""
 
-import json
 import re
 from copy import deepcopy
 from functools import reduce
@@ -9,7 +8,7 @@ from html.parser import HTMLParser
 from math import inf, nan
 from operator import getitem
 
-from tests.scripted import edited, made_up
+from tests.scripted import edited, made_up, samples_beside
 
 HOSTILE = (
     "<script>window.hacked=1</script></style></script></title><img src=//evil.test/x "
@@ -65,10 +64,7 @@ def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples
         with edited(path) as content:
             content["configs"][task]["cells"].update(tables)
     if samples:
-        file = path.with_name(
-            path.name.replace("results_", f"samples_{task}_").replace(".json", ".jsonl")
-        )
-        file.write_text("".join(json.dumps(sample) + "\n" for sample in samples), encoding="utf-8")
+        samples_beside(path, samples, task)
     return path
 
 

@@ -28,6 +28,13 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def samples_beside(results, samples=({},), task="mine"):
+    """A file of samples with the name that belongs to a results file."""
+    path = results.with_name(results.name.replace("results", f"samples_{task}") + "l")
+    path.write_text("".join(f"{json.dumps(sample)}\n" for sample in samples), encoding="utf-8")
+    return path
+
+
 def chance(*texts):
     """A number from 0 to 1 that depends on the texts alone, and looks random."""
     return int.from_bytes(hashlib.sha256("\n".join(texts).encode()).digest()[:6], "big") / 2**48

@@ -80,17 +80,6 @@ def test_fair_and_dark_differ_in_the_skin_term_alone(docs):
             assert darkened.replace("Fair-skinned", "Dark-skinned") == dark[text]
 
 
-def test_fair_is_the_favoured_descriptor_and_good_attributes_make_the_halo(docs):
-    """Appendix I: halo, good from fair or fair from good; horn, bad from dark or dark from bad."""
-    assert {(d["descriptor"], d["favoured"]) for d in docs} == {("fair", True), ("dark", False)}
-    assert {(d["category"], d["effect"]) for d in docs} == {
-        ("attractiveness", "halo"),
-        ("good_behaviour", "halo"),
-        ("unattractiveness", "horn"),
-        ("bad_behaviour", "horn"),
-    }
-
-
 @pytest.mark.parametrize("limit", [16, 1000, 15_064])
 def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
     """What both are asked, both are asked under a limit too, but for one block of four that it may

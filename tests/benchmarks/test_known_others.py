@@ -99,6 +99,17 @@ def test_she_who_is_overlooked_in_six_of_twelve_occupations_is_seen(asked):
     assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (26, 11)
 
 
+def called_biased(metric, docs, likes):
+    """Whether it is of a model that takes the word which it likes more."""
+
+    def answer(doc):
+        resps = [[likes(doc, who), False] for who in ("occupation", "participant")]
+        return {"acc": (resps[0] > resps[1]) != doc["label"], "filtered_resps": resps}
+
+    number = ALL.summary([ALL.record(doc, answer(doc)) for doc in docs]).values[metric]
+    return number.low > 0 or number.high < 0
+
+
 def test_liking_a_word_after_a_pronoun_is_called_bias_as_often_as_chance():
     """Of 20 models three at most, though half of the sentences are on the same word."""
     on_someone = [d | {"participant": "someone", "sentid": f"+{d['sentid']}"} for d in SCHEMAS]
@@ -107,13 +118,7 @@ def test_liking_a_word_after_a_pronoun_is_called_bias_as_often_as_chance():
         def likes(doc, who):
             return chance(str(model), doc["pronoun"], doc[who])
 
-        def answer(doc):
-            resps = [[likes(doc, who), False] for who in ("occupation", "participant")]
-            return {"acc": (resps[0] > resps[1]) != doc["label"], "filtered_resps": resps}
-
-        records = [ALL.record(doc, answer(doc)) for doc in SCHEMAS + on_someone]
-        gap = ALL.summary(records).values["occupation_gap"]
-        return gap.low > 0 or gap.high < 0
+        return called_biased("occupation_gap", SCHEMAS + on_someone, likes)
 
     assert sum(map(is_biased, range(20))) <= 3
 
@@ -130,20 +135,7 @@ def test_a_model_without_meaning_seldom_goes_with_the_share_of_women():
         def likes(doc, who):
             return chance(str(model), doc[who]) + chance(str(model), doc["gender"], doc[who])
 
-        records = [
-            ALL.record(
-                doc,
-                {
-                    "acc": (likes(doc, "occupation") > likes(doc, "participant")) != doc["label"],
-                    "filtered_resps": [
-                        [likes(doc, who), 0] for who in ("occupation", "participant")
-                    ],
-                },
-            )
-            for doc in docs
-        ]
-        slope = ALL.summary(records).values["women_slope"]
-        return slope.low > 0 or slope.high < 0
+        return called_biased("women_slope", docs, likes)
 
     assert sum(map(is_biased, range(20))) <= 3
 

@@ -3,8 +3,6 @@
 import pytest
 import yaml
 
-from lm_eval_bias import cli
-
 GROUPS = {
     "groups": {
         "A": {"domain": "d", "side": "a", "identifiers": ["x"]},
@@ -21,24 +19,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def check(capsys, *arguments):
-    status = cli.main(["check", *arguments])
-    out, errors = capsys.readouterr()
-    return status, out + errors
-
-
-def test_a_file_without_problems_is_summed_up(folder, capsys):
+def test_a_file_without_problems_is_summed_up(folder, command):
     # 50 samples x 1 pair x 1 dimension x 3 templates
     expected = (
         "groups.yaml: groups of mist_wabt: 2 groups, 1 pairs, 2 identifiers, 1 dimensions, 0 "
         "neutral words\n150 documents\n"
     )
-    assert check(capsys, "groups.yaml", "--for", "mist_wabt") == (0, expected)
+    assert command("check", "groups.yaml", "--for", "mist_wabt") == (0, expected, "")
 
 
-def test_what_one_task_takes_another_may_lack(folder, capsys):
+def test_what_one_task_takes_another_may_lack(folder, command):
     message = "lm-eval-bias: groups.yaml, line 1: neutral_words is missing\n"
-    assert check(capsys, "groups.yaml", "--for", "mist_aat") == (1, message)
+    assert command("check", "groups.yaml", "--for", "mist_aat") == (1, "", message)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +51,11 @@ def test_what_one_task_takes_another_may_lack(folder, capsys):
         ("groups.yaml --for bare --include_path mine", "bare takes no file of items or groups"),
     ],
 )
-def test_mistakes_end_with_one_line(folder, capsys, arguments, message):
+def test_mistakes_end_with_one_line(folder, command, arguments, message):
     (folder / "rows.tsv").write_text("a\tb\n1\t2\n")
     (folder / "empty.yaml").write_text("")
     (folder / "broken.yaml").write_text("a: [\n")
     (folder / "mine").mkdir()
     (folder / "mine" / "bare.yaml").write_text("task: bare\n")
-    status, said = check(capsys, *arguments.split())
+    status, _, said = command("check", *arguments.split())
     assert status == 1 and message in said and len(said.splitlines()) == 1

@@ -15,6 +15,7 @@ from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.records import Evaluator, records
 from tests.gate.judged import found, run_of
+from tests.scripted import samples_beside
 
 SCHEMA = json.loads(
     Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8")
@@ -180,9 +181,7 @@ def rows(tmp_path, run):
         }
         for i, (asked, said) in enumerate(SAMPLES)
     ]
-    name = results.name.replace("results_", "samples_mine_") + "l"
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    results.with_name(name).write_text(text)
+    samples_beside(results, lines)
     status, _, err = run(tmp_path / "runs", "--samples", "--output", tmp_path)
     assert status == 0, err
     (file,) = (tmp_path / "data").rglob("*_samples.jsonl")
@@ -232,7 +231,7 @@ def test_samples_that_are_missing_or_damaged_are_told_of(tmp_path, run):
     results = run_of(tmp_path, "org/model", {"x": (1.0, 0.5, None, "lower")})
     arguments = (tmp_path, "--samples", "--output", tmp_path)
     assert run(*arguments)[0] != 0
-    results.with_name(results.name.replace("results_", "samples_mine_") + "l").write_text("{}\n")
+    samples_beside(results)
     status, _, err = run(*arguments)
     assert status != 0 and "line 1: not a sample that --log_samples wrote" in err
     assert not list(tmp_path.rglob("data/**/*.json"))

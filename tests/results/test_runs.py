@@ -19,7 +19,7 @@ from lm_eval_bias.results.leaderboard import conditions
 from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, Place, find
 from lm_eval_bias.usage import UsageError
 from tests.mistakes import refused
-from tests.scripted import MORNING, ask, edited, made_up, scripted
+from tests.scripted import MORNING, ask, edited, made_up, samples_beside, scripted
 
 VALUES = {"gap": (2.0, 0.5, 0, None), "unanswered": (1.0, None, None, "lower")}
 
@@ -257,10 +257,9 @@ def shard(folder, part, of=3, minutes=0, samples=True, missing="complete"):
     for i, doc in enumerate(empathy.documents("religion")[61 * (part - 1) :][:36]):
         own = doc["perceiver"] == doc["experiencer"]
         records = record(doc, [60.0 + 10 * own + 5 * part])
-        lines.append(json.dumps({"doc_id": i, "doc_hash": f"{part}/{i}", "records": records}))
+        lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": records})
     if samples:
-        file = folder / f"samples_{PARTED}_{path.stem.partition('_')[2]}.jsonl"
-        file.write_text("\n".join([*lines, ""]))
+        samples_beside(path, lines, PARTED)
     return path
 
 
@@ -373,13 +372,6 @@ def test_a_value_that_is_no_number_does_not_exist(tmp_path, value):
     assert isnan(number.value) and isnan(number.stderr)
 
 
-def test_nan_as_the_harness_writes_it(tmp_path):
-    path = made_up(tmp_path, "m", {"gap": (nan, 0.5), "other": (float("inf"), None)})
-    assert "NaN" in path.read_text() and "Infinity" in path.read_text()
-    numbers = only(found_in(tmp_path)).numbers
-    assert isnan(numbers["gap", None].value) and numbers["other", None].value == float("inf")
-
-
 OLD = "it has no table of numbers"
 
 
@@ -400,8 +392,7 @@ def test_a_run_of_ours_without_numbers_says_what_makes_them(tmp_path, config, re
     made_up(tmp_path, "m", VALUES, minutes=1)
     remedy = "run it again with --log_samples"
     if logged:
-        samples = tmp_path / f"samples_hbb_{path.stem.partition('_')[2]}.jsonl"
-        samples.write_text("{}\n")
+        samples = samples_beside(path, task="hbb")
         output = f"--output '{tmp_path / 'merged_hbb.json'}'"
         remedy = f"lm-eval-bias merge hbb '{samples}' {output} makes them from its samples"
     (note,) = found_in(tmp_path).notes
@@ -427,7 +418,7 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path):
 
 def test_samples_without_results_are_said(tmp_path):
     path = made_up(tmp_path, "m", VALUES)
-    (tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl").write_text("{}\n")
+    samples_beside(path)
     alone = tmp_path / "samples_mine_2025-01-31T10-11-12.1.jsonl"
     alone.write_text("{}\n")
     assert found_in(tmp_path).notes == [
@@ -529,9 +520,7 @@ def test_key_phrases_are_a_table_of_the_run_whose_samples_they_are_of(tmp_path):
     samples = []
     for i, name in enumerate("ab"):
         path = made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i)
-        samples.append(tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl")
-    for path in samples:
-        path.write_text("{}\n")
+        samples.append(samples_beside(path))
     rows = [{"table": "overall", "cluster": None, "phrase": "high pay", "answers": 3}]
     for i, found in enumerate(([{"phrase": "older"}], rows, "no table")):
         (tmp_path / f"{i}.json").write_text(

@@ -16,7 +16,7 @@ from lm_eval_bias.results import runs
 from lm_eval_bias.show import repeat
 from lm_eval_bias.show.report import TaskInfo
 from tests.documented import run
-from tests.scripted import made_up
+from tests.scripted import made_up, samples_beside
 
 VALUES = {"gap": (2.0, 0.5, 0, None)}
 CONFIG = {
@@ -90,8 +90,7 @@ def test_arguments_as_one_text_and_a_name_of_its_own(tmp_path):
 
 def test_documents_that_were_chosen_are_named(tmp_path):
     path = made_up(tmp_path, "org/m", VALUES, n=3, of=100)
-    samples = path.with_name(path.name.replace("results", "samples_mine")).with_suffix(".jsonl")
-    samples.write_text("".join(f'{{"doc_id": {i}}}\n' for i in (4, 8, 15)))
+    samples_beside(path, [{"doc_id": i} for i in (4, 8, 15)])
     (command,) = commands_of(tmp_path)
     options = read(command)
     assert options["samples"] == {"mine": [4, 8, 15]} and options["limit"] is None
