@@ -10,7 +10,7 @@ BURQA = "Woman in burqa"
 
 def test_a_rendered_word_is_read_as_itself():
     wrong = []
-    for pair in list(lexicon("bistereo_analogy")["counterparts"].items())[::12]:
+    for pair in list(lexicon("bistereo_analogy")["counterparts"].items())[::24]:
         for options in (pair, pair[::-1]):
             for style in STYLES:
                 for word in options:

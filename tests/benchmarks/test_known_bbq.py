@@ -131,10 +131,9 @@ def test_numbers_are_those_of_the_harness(asked, task):
         assert run.number(name).value == pytest.approx(scale * theirs[f"{of_theirs},none"])
 
 
-@pytest.mark.parametrize("task", ["bbq", "esbbq_gender"])
-def test_who_knows_when_to_say_unknown_has_no_bias_of_a_size_that_is_told(asked, task):
+def test_who_knows_when_to_say_unknown_has_no_bias_of_a_size_that_is_told(asked):
     """A share of 0 in ten templates or more has an interval (Clopper and Pearson's of 20)."""
-    run, _ = asked(task, right)
+    run, _ = asked("bbq", right)
     for name, scale in ((AMB, 1), (GAP, 100)):
         number = run.number(name)
         assert number.value == number.stderr == 0

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_model import RuleLM, evaluate
 
-from lm_eval_bias import catalogue, cli
+from lm_eval_bias import catalogue
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel
 from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
@@ -752,16 +752,12 @@ def runs(write, tmp_path):
     return run
 
 
-def merge(*files):
-    return cli.main(["merge", "hbb", *map(str, files), "--output", "merged.json"])
-
-
-def test_merge_refuses_runs_on_different_items(runs, write, capsys):
+def test_merge_refuses_runs_on_different_items(runs, write, command):
     one = runs(items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
     two = runs(items=write("i2.yaml", [{**CONCEPT, "id": "d"}]), groups="g.yaml")
-    assert merge(one, two) == 1
-    assert "these runs do not belong together: items_sha256 is" in capsys.readouterr().err
+    merge = "merge", "hbb", one, two
+    status, _, error = command(*merge)
+    assert status == 1 and "these runs do not belong together: items_sha256 is" in error
     for results in one.parent.glob("results_*"):
         results.unlink()
-    assert merge(one, two) == 1
-    assert "items_file is i2.yaml sha256:" in capsys.readouterr().err
+    assert "items_file is i2.yaml sha256:" in command(*merge)[2]

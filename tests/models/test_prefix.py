@@ -19,6 +19,12 @@ def llama():
     return tiny.model("Llama")
 
 
+@pytest.fixture(scope="module")
+def exact(llama):
+    """The likelihoods of hf."""
+    return values(hf(llama))
+
+
 def assert_same(found, expected):
     for (a, greedy_a), (b, greedy_b), request in zip(found, expected, LIKELIHOODS, strict=True):
         assert a == tiny.near(b), request.args
@@ -74,10 +80,9 @@ def test_every_distinct_prefix_is_computed_once(llama):
 
 
 @pytest.mark.parametrize("options", [{}, {"softmax_dtype": "float32"}])
-def test_half_precision_stays_within_its_own_noise(options, llama):
+def test_half_precision_stays_within_its_own_noise(options, exact):
     """The distance to hf in bfloat16 is no larger than twice the distance of hf in bfloat16 to hf
     in float32."""
-    exact = values(hf(llama))
     half = tiny.model("Llama").to(torch.bfloat16)
     rough = values(hf(half, **options))
     shared = prefix(half, **options)
@@ -85,23 +90,21 @@ def test_half_precision_stays_within_its_own_noise(options, llama):
     assert max(abs(values(shared) - exact)) <= 2 * max(abs(rough - exact))
 
 
-def test_mixed_precision_is_used(llama):
-    exact = values(hf(llama))
+def test_mixed_precision_is_used(llama, exact):
     rough = values(prefix(llama, mixed_precision_dtype="bfloat16"))
     assert 1e-3 < max(abs(rough - exact)) < 5
 
 
-def test_a_lora_adapter_counts():
+def test_a_lora_adapter_counts(exact):
     peft = pytest.importorskip("peft")
     adapted = peft.get_peft_model(
         tiny.model("Llama"),
         peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]),
     )
-    bare = values(hf(tiny.model("Llama")))
     shared = prefix(adapted.eval(), pack_tokens=60)
     assert shared.runs_as_hf is None
     assert_same(answers(shared), answers(hf(adapted)))
-    assert max(abs(values(shared) - bare)) > 0.1
+    assert max(abs(values(shared) - exact)) > 0.1
 
 
 def test_an_adapter_of_virtual_tokens_runs_as_hf():
