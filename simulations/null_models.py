@@ -409,9 +409,7 @@ def percent(metric: Metric, shares: Shares) -> str:
 
 def page(tests: Sequence[Tested]) -> str:
     """docs/explanation/null_models.md."""
-    families = [
-        f"| {name} | {' '.join((f.__doc__ or '').split())} |" for name, f in FAMILIES.items()
-    ]
+    families = [f"- {name}: {' '.join((f.__doc__ or '').split())}" for name, f in FAMILIES.items()]
     lines, counts = [], set()
     for task, metric, rows, fits, own, _, others in tests:
         clusters = max(row[2] for row in rows["noise"])
