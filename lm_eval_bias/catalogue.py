@@ -73,6 +73,7 @@ class Task:
         self.name: str = config["task"]
         metadata = config.get("metadata")
         self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+        self.dataset_kwargs: dict[str, Any] = config.get("dataset_kwargs") or {}
 
     @property
     def paper(self) -> str:
@@ -108,7 +109,7 @@ class Task:
         measure = self._loaded("measure")
         if measure and self.is_of_harness:
             measure = of_samples(measure)
-        return measure and measure.of_task(self.name, self.config.get("dataset_kwargs") or {})
+        return measure and measure.of_task(self.name, self.dataset_kwargs)
 
     @cached_property
     def options(self) -> Any:
@@ -132,11 +133,7 @@ class Task:
         if build is None:
             return None
         given = with_resolved_paths(self.metadata, self.path)
-        arguments = {
-            **given,
-            **read_options(self.name, given, self.options),
-            **(self.config.get("dataset_kwargs") or {}),
-        }
+        arguments = {**given, **read_options(self.name, given, self.options), **self.dataset_kwargs}
         count = getattr(build, "count", None)
         return (
             count(**arguments)

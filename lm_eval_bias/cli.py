@@ -96,6 +96,7 @@ def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPa
         )
         if name in options_of:
             module = import_module(f"lm_eval_bias.commands.{name}")
+            command.description = filled(module.DESCRIPTION)
             module.add(command)
             command.set_defaults(run=module.run)
     return top

@@ -1,4 +1,5 @@
-"""The subcommands of `lm-eval-bias`: each file has `add`, which declares its options, and `run`."""
+"""The subcommands of `lm-eval-bias`: each file has `DESCRIPTION`, for its help text, `add`, which
+declares its options, and `run`."""
 
 import argparse
 import sys

@@ -4,20 +4,19 @@ import argparse
 from pathlib import Path
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.data import schema
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError, read_options
 
+DESCRIPTION = """Check files that replace a task's items or groups (--metadata items=FILE
+groups=FILE), and list all that is wrong with them: file, line, field and cause. A run checks the
+same. A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups;
+give both where one refers to the other. For a task on a data set of the hub: the file that
+replaces it (--metadata data=FILE). Nothing is fetched."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Check files that replace a task's items or groups (--metadata items=FILE groups=FILE), "
-        "and list all that is wrong with them: file, line, field and cause. A run checks the same. "
-        "A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups; "
-        "give both where one refers to the other. For a task on a data set of the hub: the file "
-        "that replaces it (--metadata data=FILE). Nothing is fetched."
-    )
     parser.add_argument("files", metavar="FILE", nargs="+")
     parser.add_argument(
         "--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them"
@@ -48,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = {**own, **given}
     loaded = schema.load(known, **paths)
     settings = read_options(task.name, {**task.metadata, **paths}, task.options)
-    kwargs = task.config.get("dataset_kwargs") or {}
-    documents = task.builder.count(**{**settings, **paths, **kwargs})
+    documents = task.builder.count(**{**settings, **paths, **task.dataset_kwargs})
     for option, path in given.items():
         counts = known[option].holds(loaded[option])
         listed = ", ".join(f"{n:,} {name}" for name, n in counts.items())

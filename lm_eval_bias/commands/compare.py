@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.results import any_task, comparison, runs
 from lm_eval_bias.show import comparison as shown
 from lm_eval_bias.usage import UsageError, nearest
@@ -15,14 +15,14 @@ NOTHING = 2
 """The exit status where no task can be compared."""
 
 
+DESCRIPTION = """Compare two finished runs, task by task: each primary number of both, and the
+second less the first with a 95 % interval and a p after Holm, largest first in standard errors,
+on the documents that both were asked (--log_samples). What was asked otherwise (documents,
+items, prompts, options, version, chat template) is refused and named, and the rest goes on; exit
+status 2 if nothing is left."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Compare two finished runs, task by task: each primary number of both, and the second less "
-        "the first with a 95 % interval and a p after Holm, largest first in standard errors, on "
-        "the documents that both were asked (--log_samples). What was asked otherwise (documents, "
-        "items, prompts, options, version, chat template) is refused and named, and the rest goes "
-        "on; exit status 2 if nothing is left."
-    )
     finished.add_named_runs(parser, "two folders or files of runs, A and B, or one with --models")
     parser.add_argument(
         "--models",

@@ -3,7 +3,6 @@
 import argparse
 import os
 
-from lm_eval_bias.commands import filled
 from lm_eval_bias.data import downloads, sources
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
@@ -11,17 +10,19 @@ from lm_eval_bias.usage import UsageError, nearest
 ACTIONS = ("fetch", "list")
 
 
+DESCRIPTION = """The tasks with `official` in their name ask what the authors of a paper
+released. A run fetches it when it is missing; this command does so before, for example for a
+machine without a network.
+
+  fetch  get what is missing or differs from the pinned commit, and check it
+  list   the files of each source, where they are kept, and which of them are right
+
+Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache.
+$LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used instead;
+$LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "The tasks with `official` in their name ask what the authors of a paper released. A run "
-        "fetches it when it is missing; this command does so before, for example for a machine "
-        "without a network.\n\n"
-        "  fetch  get what is missing or differs from the pinned commit, and check it\n"
-        "  list   the files of each source, where they are kept, and which of them are right\n\n"
-        "Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache. "
-        "$LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used instead; "
-        "$LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."
-    )
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
         "sources",

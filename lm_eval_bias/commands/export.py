@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import __version__, writing
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import Result
@@ -23,15 +23,15 @@ FORMATS = ("hub", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
 
 
+DESCRIPTION = """Read the results that `lm_eval --output_path` wrote, and write their primary
+numbers in a third-party format: `hub`, entries for .eval_results/ of a model's repository;
+`every-eval-ever`, a record for each number in its schema 0.3.0. What stands in these files
+already stays, except older numbers of the same task. A signed number has no direction: `hub`
+leaves it out, `every-eval-ever` has its distance from the null value. A line says what is left
+out. Without --output the result is printed."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a "
-        "third-party format: `hub`, entries for .eval_results/ of a model's repository; "
-        "`every-eval-ever`, a record for each number in its schema 0.3.0. What stands in these "
-        "files already stays, except older numbers of the same task. A signed number has no "
-        "direction: `hub` leaves it out, `every-eval-ever` has its distance from the null value. "
-        "A line says what is left out. Without --output the result is printed."
-    )
     finished.add_runs(parser)
     parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
     parser.add_argument(

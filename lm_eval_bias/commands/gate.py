@@ -11,7 +11,7 @@ from math import inf, isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
-from lm_eval_bias.commands import filled, finished, plan, tell
+from lm_eval_bias.commands import finished, plan, tell
 from lm_eval_bias.gate import page, rules, verdicts
 from lm_eval_bias.gate.draft import draft
 from lm_eval_bias.gate.junit import junit
@@ -31,19 +31,20 @@ Pairs = dict[tuple[Path, str], Pair]
 """By the results and the task of the run that is judged."""
 
 
+DESCRIPTION = """Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds
+on numbers, on their distance from the null value, on a paired change against a baseline, and
+caps on refusals and unusable answers. A rule fails only if the whole interval breaks it and
+passes only if the whole interval keeps it (Holm over the rules of each model). Otherwise it is
+inconclusive, and the output says how many documents would decide.
+
+With --init it writes the first rules: a model fails if a number that tests a question is
+significantly worse than the baseline's, or all together are.
+
+Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a mistake in
+the command or the rules, or a file that cannot be read; 3 none fails, some are inconclusive."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on "
-        "numbers, on their distance from the null value, on a paired change against a baseline, "
-        "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
-        "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
-        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
-        "With --init it writes the first rules: a model fails if a number that tests a question is "
-        "significantly worse than the baseline's, or all together are.\n\n"
-        "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
-        "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
-        "are inconclusive."
-    )
     finished.add_runs(parser)
     parser.add_argument(
         "--rules",

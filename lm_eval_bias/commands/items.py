@@ -20,11 +20,11 @@ from lm_eval_bias.usage import UsageError
 _SECRET = re.compile(r"(\b\w*(?:token|key|secret|password|header)\w*)=[^,]*", re.I)
 
 
+DESCRIPTION = """Write new items the way a paper did, with any model of the harness as the
+writer. The result is a file for --metadata items=FILE."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Write new items the way a paper did, with any model of the harness as the writer. The "
-        "result is a file for --metadata items=FILE."
-    )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name in pipelines.pipelines():
         _add_writer(actions, name)

@@ -3,20 +3,19 @@ ranks that these leave open."""
 
 import argparse
 
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.results import leaderboard
 from lm_eval_bias.show import leaderboard as shown
 
+DESCRIPTION = """Read the results that `lm_eval --output_path` wrote for several models, and
+print a row for each model and a column for each primary number: its 95 % interval, and the ranks
+that the data leave open, from tests of all pairs (Holm), on the same documents where all have
+samples (--log_samples). There is no score over all. Of two runs of the same model and task the
+newest counts, unless an older one asked more documents. Models that were asked otherwise stand
+in tables of their own."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Read the results that `lm_eval --output_path` wrote for several models, and print a row "
-        "for each model and a column for each primary number: its 95 % interval, and the ranks "
-        "that the data leave open, from tests of all pairs (Holm), on the same documents where all "
-        "have samples (--log_samples). There is no score over all. Of two runs of the same model "
-        "and task the newest counts, unless an older one asked more documents. Models that were "
-        "asked otherwise stand in tables of their own."
-    )
     finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
         "--sort",

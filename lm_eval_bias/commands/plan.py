@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Metric, clusters_of, logging_disabled
@@ -40,13 +40,13 @@ LEGEND = {
 }
 
 
+DESCRIPTION = """From a pilot run, on a part of the documents, say how many documents it takes
+until the 95 % intervals of a task's primary numbers are so narrow. It counts clusters, never
+documents. The pilot needs --log_samples: its parts tell how much of the variance more documents
+leave as it is."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "From a pilot run, on a part of the documents, say how many documents it takes until the "
-        "95 % intervals of a task's primary numbers are so narrow. It counts clusters, never "
-        "documents. The pilot needs --log_samples: its parts tell how much of the variance more "
-        "documents leave as it is."
-    )
     parser.add_argument(
         "--pilot",
         dest="runs",
@@ -169,8 +169,7 @@ class Pilot:
                 )
             return [first for first, *_ in self.records]
         options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
-        kwargs = {**(task.config.get("dataset_kwargs") or {})}
-        kwargs.pop(FIRST, None)
+        kwargs = {key: value for key, value in task.dataset_kwargs.items() if key != FIRST}
         try:
             given = {**with_resolved_paths(task.metadata, task.path), **options, **kwargs}
             documents: Sequence[Any] = task.builder(**given)[task.config.get("test_split", "test")]
@@ -199,8 +198,8 @@ class Pilot:
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
     """The name of the task of which NAME_SIZE is a fixed size, or its own."""
-    name, sized = task.name.rpartition("_")[0], task.config.get("dataset_kwargs") or {}
-    return name if FIRST in sized and name in tasks else task.name
+    name = task.name.rpartition("_")[0]
+    return name if FIRST in task.dataset_kwargs and name in tasks else task.name
 
 
 def pilot_of(run: Run, tasks: Mapping[str, catalogue.Task]) -> Pilot | None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import writing
-from lm_eval_bias.commands import filled
 from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.reasons.tables import diversity, key_phrases
 from lm_eval_bias.reasons.texts import answers
@@ -24,14 +23,14 @@ ITEMS = ("economic",)
 """How economically successful a group is: the paper analyses these answers."""
 
 
+DESCRIPTION = """Read sample files that `lm_eval --log_samples` wrote for questions about social
+groups with reasons, and print the key phrases of the reasons that KeyBERT finds: the most common
+ones, and those of each cluster of groups. Ratings are left out, and the group becomes 'they'. It
+needs the extra: pip install 'lm-eval-bias[reasons]'. With --diversity it prints Self-BLEU and
+entropy instead."""
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Read sample files that `lm_eval --log_samples` wrote for questions about social groups "
-        "with reasons, and print the key phrases of the reasons that KeyBERT finds: the most "
-        "common ones, and those of each cluster of groups. Ratings are left out, and the group "
-        "becomes 'they'. It needs the extra: pip install 'lm-eval-bias[reasons]'. With --diversity "
-        "it prints Self-BLEU and entropy instead."
-    )
     add = parser.add_argument
     add("samples", help="samples_TASK_*.jsonl", metavar="SAMPLES", nargs="+", type=Path)
     clusters = "the results file of a run that puts the groups into clusters"

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from lm_eval_bias import __version__, catalogue, writing
-from lm_eval_bias.commands import filled, finished, plan
+from lm_eval_bias.commands import finished, plan
 from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.exhibited import TaskInfo
@@ -20,17 +20,15 @@ from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError
 
+DESCRIPTION = """Read the results that `lm_eval --output_path --log_samples` wrote, and write an
+overview, index.html, and a page for each model: what was found, the tables and figures of the
+papers with what these print beside, warnings, and some of the questions with their answers. The
+pages need no network and no script. Figures stand beside them as SVG, PNG and PDF, tables as
+CSV, LaTeX and Markdown. Of two runs of the same model and task the newest counts; those in
+another wording, chat template or system message give its numbers a range. No model is asked."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, "
-        "index.html, and a page for each model: what was found, the tables and figures of the "
-        "papers with what these print beside, warnings, and some of the questions with their "
-        "answers. The pages need no network and no script. Figures stand beside them as SVG, "
-        "PNG and PDF, tables as CSV, LaTeX and Markdown. Of two runs of the same model and task "
-        "the newest counts; those in another wording, chat template or system message give its "
-        "numbers a range. No model is asked."
-    )
     finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
         "-o",

@@ -5,20 +5,19 @@ import re
 from collections.abc import Mapping
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import filled, finished
+from lm_eval_bias.commands import finished
 from lm_eval_bias.data import model_files
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
+DESCRIPTION = """List every task with its paper, request type, number of documents and what it
+asks. With the name of a task: its numbers, and its options for --metadata. With the name of a
+number: what it says."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = filled(
-        "List every task with its paper, request type, number of documents and what it asks. With "
-        "the name of a task: its numbers, and its options for --metadata. With the name of a "
-        "number: what it says."
-    )
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
     )
