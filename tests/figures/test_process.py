@@ -42,7 +42,7 @@ def html(folder):
         ("import os; os.kill(os.getpid(), 5)", "Trace/breakpoint trap"),
         ("raise MemoryError", "Ran out of input"),
         ("import time; time.sleep(600)", "Killed"),
-        ("print('no answer', flush=True); input()", "Killed"),
+        ("import signal; print('no answer', flush=True); signal.pause()", "Killed"),
     ],
 )
 def test_pages_without_figures_say_so(program, why, runs, tmp_path, monkeypatch, command):
