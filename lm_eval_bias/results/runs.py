@@ -337,8 +337,7 @@ def find(
             runs = _of_results(path, name and name["date"], clean(content), known, notes)
             for run in runs:
                 model = place.name or run.model
-                source = at(content, "configs", run.task, "metadata", "config_source")
-                own = {**recorded, "config_source": source}
+                own = {**recorded, "metadata": mapping(content, "configs", run.task, "metadata")}
                 read.append(run._replace(place=place, model=model, recorded=own))
         except Unreadable as error:
             if not name or name["stem"] == "results" or path in given:

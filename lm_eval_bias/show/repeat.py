@@ -26,7 +26,7 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for run in chain.from_iterable(run.variants for run in runs):
-        own = TaskInfo(folder=_folder(run.recorded.get("config_source")))
+        own = TaskInfo(folder=_folder(at(run.recorded, "metadata", "config_source")))
         words = tuple(_words(run, run.recorded, known.get(run.task, own)))
         alike.setdefault(words, []).append(run.task)
     return [
@@ -56,7 +56,7 @@ def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
         for key, value in run.options.items()
         if value not in (None, known.defaults.get(key)) and not key.endswith("_sha256")
     }
-    given = mapping(recorded, "configs", run.task, "metadata")
+    given = mapping(recorded, "metadata")
     if options := {**options, **{key: given[key] for key in _OF_ALL_TASKS if given.get(key)}}:
         yield from ("--metadata", _pairs(options))
     yield from _documents(run, config.get("limit"))

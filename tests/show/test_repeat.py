@@ -128,7 +128,7 @@ def numbers(folder):
 
 SWITCHED = '{{"pretrained": "{tiny}", "enable_thinking": false}}'
 THINKS = "bistereo_analogy --metadata reasoning=true,anyway=true --gen_kwargs max_gen_toks=4"
-WRITES = "empathy_religion,mist_aat --metadata samples=2,anyway=true --gen_kwargs max_gen_toks=4"
+WRITES = "mist_wabt --metadata samples=2,anyway=true --gen_kwargs max_gen_toks=4"
 
 
 @pytest.mark.slow
