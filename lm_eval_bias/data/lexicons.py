@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from lm_eval_bias.data.content import Problem, read
-from lm_eval_bias.data.schema import Text, shipped
+from lm_eval_bias.data.content import read
+from lm_eval_bias.data.schema import shipped
 
 
 @cache
 def table(name: str) -> tuple[Mapping[str, str], ...]:
-    """The rows of `items/NAME.tsv`, without empty fields."""
+    """The rows of `items/NAME.tsv`."""
     return _data(f"{name}.tsv")
 
 
@@ -21,12 +21,4 @@ def lexicon(name: str) -> Mapping[str, Any]:
 
 
 def _data(name: str) -> Any:
-    content = read(shipped(name), name)
-    problems: list[Problem] = list(content.problems)
-    if name.endswith(".tsv"):
-        for i, row in enumerate(content.data):
-            for column, cell in row.items():
-                problems += Text().problems(cell, (i, column))
-    if problems:
-        raise ValueError(f"items file {content.message(*problems[0])}")
-    return content.data
+    return read(shipped(name), name).data

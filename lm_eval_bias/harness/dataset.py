@@ -29,21 +29,18 @@ class CustomDataset:
     """A task's `custom_dataset` from a function that makes documents.
 
     documents: returns dicts with equal keys; gets those metadata and arguments that it has
-    parameters for. count: their number, if cheaper. checksums: name -> sha256 of fetched files
-    without a pinned one. checks: attention checks (`measure.CHECK`) that stand behind our own
-    documents, also of a fixed size; made by a function of the same kind.
+    parameters for. count: their number, if cheaper. checks: attention checks (`measure.CHECK`) that
+    stand behind our own documents, also of a fixed size; made by a function of the same kind.
     """
 
     def __init__(
         self,
         documents: Callable[..., list[Document]],
         count: Callable[..., int] | None = None,
-        checksums: Callable[..., dict[str, str]] | None = None,
         checks: Callable[..., list[Document]] | None = None,
     ) -> None:
         self.documents = documents
         self._checks = checks
-        self._checksums = checksums
         self._count = count
         self.__name__ = getattr(documents, "__name__", "documents")
 
@@ -57,9 +54,6 @@ class CustomDataset:
         if self._checks is None or metadata.get("items") or metadata.get("groups"):
             return []
         return self._checks(**_arguments(self._checks, metadata))
-
-    def checksums(self, **metadata: Any) -> dict[str, str]:
-        return self._checksums(**_arguments(self.documents, metadata)) if self._checksums else {}
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:
         """{"test": `Documents`}. Raises UsageError if there are none."""

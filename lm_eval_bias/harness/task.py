@@ -180,8 +180,6 @@ class BiasTask(Base):
         self._numbers: dict[str, float] = {}
         self._error: str | None = None
         super().__init__(config=config)
-        if isinstance(builder, CustomDataset):  # of files fetched with the documents
-            self.config.metadata.update(builder.checksums(**self._options))
         if len(asked) == 1:
             self.reword(self._wordings[asked[0]])
         # For the results file. Only now, or the harness would look for metrics of these names.

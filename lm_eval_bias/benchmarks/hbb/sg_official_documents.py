@@ -15,7 +15,6 @@ from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.hbb.concepts_documents import object_before
 from lm_eval_bias.data.content import Place, read
-from lm_eval_bias.data.downloads import sha256
 from lm_eval_bias.data.options import Option
 from lm_eval_bias.data.sources import official_file
 from lm_eval_bias.harness.dataset import CustomDataset, Document
@@ -137,9 +136,4 @@ def count(
     return hbb_official.count("paper", groups, category, placebo)
 
 
-def checksums(sentences: str = "released", **_: Any) -> dict[str, str]:
-    """The variations have no pinned checksum, so the results name theirs."""
-    return {"sentences_sha256": sha256(_released_file())} if sentences == "released" else {}
-
-
-build = CustomDataset(documents, count, checksums)
+build = CustomDataset(documents, count)
