@@ -8,7 +8,6 @@ paper: sections 3.1.2 and 3.1.3, appendix C.2
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from lm_eval_bias.data.lexicons import lexicon
 
@@ -25,14 +24,6 @@ _WORD = re.compile(r"[^\W_]+")
 _EITHER = re.compile(r"[()/;]|,\s")
 
 
-class Unfit(NamedTuple):
-    """field: where. check: the fault in two or three words. cause: what is wrong."""
-
-    field: str
-    check: str
-    cause: str
-
-
 def form_of(token: re.Match[str], forms: Mapping[str, str]) -> str:
     if token["possessive"]:
         return "possessive"
@@ -40,14 +31,15 @@ def form_of(token: re.Match[str], forms: Mapping[str, str]) -> str:
     return name if name in forms else SHORT.get(name, name)
 
 
-def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfit]:
-    """All faults of a concept pair, whose options may be missing. forms: of a pronoun."""
+def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """All faults of a concept pair, whose options may be missing: the field, the fault in two or
+    three words, and what is wrong. forms: of a pronoun."""
     absent = "missing placeholder"
     if "[[X]]" not in concept["context"]:
-        yield Unfit("context", absent, "[[X]] is missing, where the person is described")
+        yield "context", absent, "[[X]] is missing, where the person is described"
     elif re.search(r"\[\[X\]\]['’]s\b", concept["context"]):
         cause = "[[X]]'s: a descriptor has no such form; write the sentence with [[X]] by itself"
-        yield Unfit("context", "pronoun", cause)
+        yield "context", "pronoun", cause
     options = [field for field in TEXTS[1:] if field in concept]
     for field in ("context", *options):
         text = concept[field]
@@ -55,7 +47,7 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
         for token in TOKEN.finditer(text):
             if form_of(token, forms) not in forms:
                 cause = f"{token.group()} is no form of a pronoun ({', '.join(forms)})"
-                yield Unfit(field, "pronoun", cause)
+                yield field, "pronoun", cause
             elif (
                 field != "context"
                 and token.group() == "[[X]]"
@@ -66,27 +58,27 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
                     f"{before} [[X]]: an object is [[X:obj]]; where the person is the subject, put "
                     "a comma before it"
                 )
-                yield Unfit(field, "pronoun", cause)
+                yield field, "pronoun", cause
         for other in others:
-            yield Unfit(field, absent, f"{other} is no form of [[X]]")
+            yield field, absent, f"{other} is no form of [[X]]"
         if field != "context" and not others and not TOKEN.search(text):
             cause = "[[X]] is missing, or a form of it, so the option says nothing of the person"
-            yield Unfit(field, absent, cause)
+            yield field, absent, cause
     for field in options:
         if part := named(concept[field], concept[field.replace("option", "concept")]):
             cause = f"names its concept, {part!r}, which it is to show by what the person does"
-            yield Unfit(field, "concept named", cause)
+            yield field, "concept named", cause
     if len(options) < 2:
         return
     if concept["option_1"] == concept["option_2"]:
-        yield Unfit("option_2", "options alike", "the same as option_1")
+        yield "option_2", "options alike", "the same as option_1"
     one, two = (len(TOKEN.sub("X", concept[field])) for field in options)
     if min(one, two) < SHORTEST * max(one, two):
         cause = (
             f"{min(one, two)} characters, the other option has {max(one, two)}: less than half, so "
             "length alone tells them apart"
         )
-        yield Unfit("option_1" if one < two else "option_2", "option lengths", cause)
+        yield "option_1" if one < two else "option_2", "option lengths", cause
 
 
 def object_before(text: str, place: int) -> str | None:

@@ -30,7 +30,6 @@ from lm_eval_bias.metrics.word_association import CLUSTERS, association, cluster
 
 # ---- Word Association Bias Test
 
-"""Null models that know of an identifier only whether it is a good word or a bad one."""
 PAPER_P = "bias_score_paper_p"
 LIST = ["sample", "dimension", "template"]
 LIST_KEYS = ("domain", "pair", "groups", "words", "positive", *LIST)
