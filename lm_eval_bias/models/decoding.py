@@ -77,18 +77,16 @@ class Strategy(NamedTuple):
 
 
 def strategy_of(
-    processors: LogitsProcessorList,
-    criteria: StoppingCriteriaList,
-    config: GenerationConfig,
-    max_length: int,
+    processors: LogitsProcessorList, criteria: StoppingCriteriaList, config: GenerationConfig
 ) -> Strategy | None:
-    """The strategy that `generate` would use; None if `Strategy` cannot express it."""
+    """The strategy that `generate` would use to write up to two tokens; None if `Strategy` cannot
+    express it."""
     mode, eos = config.get_generation_mode(), config.eos_token_id
     if (
         not all(isinstance(p, (RepetitionPenaltyLogitsProcessor, *_BY_ROW)) for p in processors)
         or not all(isinstance(c, MaxLengthCriteria | EosTokenCriteria) for c in criteria)
         # The model's own length limit takes precedence over the request's.
-        or config.max_length != max_length
+        or config.max_length != 2
         or config.max_new_tokens is not None
         or getattr(config, "token_healing", False)
         or mode not in (GenerationMode.SAMPLE, GenerationMode.GREEDY_SEARCH)

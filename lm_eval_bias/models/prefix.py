@@ -47,11 +47,11 @@ from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
 from .trial import (
     SHORTEST,
-    Rounded,
     bound,
     check,
     compare,
     rope_limit,
+    rounded,
     row_limit,
     same_alone,
     thresholds,
@@ -212,7 +212,7 @@ class PrefixLM(HFModel):
         def agrees(_: int) -> bool:
             try:
                 with self._autocast():
-                    return compare(self._tree, self._cost, lengths).agrees()
+                    return compare(self._tree, self._cost, lengths).agrees
             except Exception as error:
                 if is_shortage(error):
                     raise
@@ -312,7 +312,7 @@ class PrefixLM(HFModel):
                 right = alone([one], 1)[0]
                 off = abs(one.value - right)
                 for seed in range(4):
-                    with Rounded(self.model, seed):
+                    with rounded(self.model, seed):
                         most = max(most, 3 * abs(alone([one], 1)[0] - right))
             if not off <= most:
                 raise Difference(
@@ -373,7 +373,7 @@ class PrefixLM(HFModel):
                 answers = self._likelihoods(requests, tokens, disable_tqdm)
         if answers is not None:
             return answers
-        return self._divided(super().loglikelihood, requests, length, disable_tqdm)
+        return self._divided(requests, length, disable_tqdm)
 
     def _likelihoods(
         self, requests: list[Instance], encoded: PairTokens, disable_tqdm: bool
@@ -478,20 +478,16 @@ class PrefixLM(HFModel):
         return int(max(min(max(limit - len(sweep.missing), limit // 4), row), 1))
 
     def _divided(
-        self,
-        ask: Callable[..., Any],
-        requests: list[Instance],
-        length: np.ndarray,
-        disable_tqdm: bool,
+        self, requests: list[Instance], length: np.ndarray, disable_tqdm: bool
     ) -> list[tuple[float, bool]]:
         """Short texts with shared prefixes, others as `hf`. length: tokens of each."""
         answers: list[Any] = [None] * len(requests)
         short = length <= self._text_limit
         shared = [requests[i] for i in np.flatnonzero(short)]
         others = [requests[i] for i in np.flatnonzero(~short)]
-        found = self.loglikelihood(shared, disable_tqdm) if shared else []
-        found += self._as_hf(ask, others, disable_tqdm, False) if others else []
-        for i, answer in zip(np.argsort(~short, kind="stable"), found, strict=True):
+        given = self.loglikelihood(shared, disable_tqdm) if shared else []
+        given += self._as_hf(super().loglikelihood, others, disable_tqdm, False) if others else []
+        for i, answer in zip(np.argsort(~short, kind="stable"), given, strict=True):
             answers[i] = answer
         return answers
 
@@ -763,7 +759,7 @@ class PrefixLM(HFModel):
         ) -> torch.Tensor:
             nonlocal strategy
             if len(input_ids) == 1:
-                strategy = strategy_of(logits_processor, stopping_criteria, generation_config, 2)
+                strategy = strategy_of(logits_processor, stopping_criteria, generation_config)
             return input_ids
 
         one = torch.full((1, 1), self.prefix_token_id, device=self.device)

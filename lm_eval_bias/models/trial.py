@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -31,34 +32,35 @@ _LENGTHS = re.compile(
 )
 
 
+def _sections(settings: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
+    yield settings
+    for value in settings.values():
+        if isinstance(value, dict):
+            yield from _sections(value)
+
+
 def thresholds(config: Any) -> list[int]:
     """The lengths in a config at which a model may change, ascending."""
-
-    def numbers(settings: dict[Any, Any]) -> Iterator[int]:
-        for name, value in settings.items():
-            if isinstance(value, dict):
-                yield from numbers(value)
-            elif _LENGTHS.search(str(name)) and isinstance(value, int | float) and value > SHORTEST:
-                yield int(min(value, 2**31))
-
-    return sorted(set(numbers(config.to_dict())))
+    return sorted(
+        {
+            int(min(value, 2**31))
+            for settings in _sections(config.to_dict())
+            for name, value in settings.items()
+            if _LENGTHS.search(str(name)) and isinstance(value, int | float) and value > SHORTEST
+        }
+    )
 
 
 def rope_limit(config: Any) -> float:
     """The longest text whose rotary frequencies do not depend on its length. Longrope and dynamic
     ones follow the longest text of a pass."""
-
-    def limits(settings: dict[str, Any]) -> Iterator[int]:
-        kind = settings.get("rope_type", settings.get("type"))
-        if kind in ("longrope", "dynamic"):
-            own = settings.get("original_max_position_embeddings")
-            whole = getattr(config, "original_max_position_embeddings", None)
-            yield own or whole or config.max_position_embeddings
-        for value in settings.values():
-            if isinstance(value, dict):
-                yield from limits(value)
-
-    return min(limits(config.to_dict()), default=inf)
+    name = "original_max_position_embeddings"
+    limits = (
+        settings.get(name) or getattr(config, name, None) or config.max_position_embeddings
+        for settings in _sections(config.to_dict())
+        if settings.get("rope_type", settings.get("type")) in ("longrope", "dynamic")
+    )
+    return min(limits, default=inf)
 
 
 def bound(dtype: torch.dtype, tokens: int) -> float:
@@ -67,36 +69,27 @@ def bound(dtype: torch.dtype, tokens: int) -> float:
     return max(1e-3, 64 * torch.finfo(dtype).eps) * sqrt(tokens)
 
 
-class Rounded:
+def rounded(model: Any, seed: int) -> AbstractContextManager[Any]:
     """Inside the block, embeddings are changed by their last digit."""
+    rng = np.random.default_rng(seed)
 
-    def __init__(self, model: Any, seed: int):
-        self._embeddings, self._rng = model.get_input_embeddings(), np.random.default_rng(seed)
-
-    def _change(self, _: Any, __: Any, values: torch.Tensor) -> torch.Tensor:
-        sign = torch.as_tensor(self._rng.choice([-1, 1], values.shape))
+    def change(_: Any, __: Any, values: torch.Tensor) -> torch.Tensor:
+        sign = torch.as_tensor(rng.choice([-1, 1], values.shape))
         return values * (1 + torch.finfo(values.dtype).eps * sign.to(values))
 
-    def __enter__(self) -> None:
-        self._hook = self._embeddings.register_forward_hook(self._change)
-
-    def __exit__(self, *_: Any) -> None:
-        self._hook.remove()
+    hook: AbstractContextManager[Any] = model.get_input_embeddings().register_forward_hook(change)
+    return hook
 
 
 class Comparison(NamedTuple):
     """error: log-probabilities in a tree less those of each text alone, shape (texts, vocabulary).
-    rounding: what `Rounded` does to them. rows: tokens in the largest pass and its cache. layers:
-    the cache."""
+    agrees: whether it is small, or `rounded` changes them as much. rows: tokens in the largest pass
+    and its cache. layers: the cache."""
 
     error: torch.Tensor
-    rounding: Callable[[], torch.Tensor]
+    agrees: bool
     rows: int
     layers: Layers
-
-    def agrees(self) -> bool:
-        most = self.error.abs().max().item()
-        return most <= 1e-3 or bool(self.error.norm() <= 2 * self.rounding().norm())
 
 
 def compare(
@@ -142,30 +135,31 @@ def compare(
     kept = np.concatenate([np.arange(BEGINNING), repeated])
     past, layers = earlier[kept], select(layers, kept, apart=True)
     logits = forward(new, np.searchsorted(new, leaves))[text]
-    return Comparison(*with_plain(model, texts, logits), len(past) + len(new), layers)
+    result = with_plain(model, logits, lambda: model.alone(texts))
+    return Comparison(*result, len(past) + len(new), layers)
 
 
 def with_plain(
-    model: TreeModel, texts: Sequence[Sequence[int]], logits: torch.Tensor
-) -> tuple[torch.Tensor, Callable[[], torch.Tensor]]:
-    """`Comparison.error` and `Comparison.rounding` of the logits behind texts."""
+    model: TreeModel, logits: torch.Tensor, alone: Callable[[], torch.Tensor]
+) -> tuple[torch.Tensor, bool]:
+    """`Comparison.error` and `Comparison.agrees`. alone: computes the logits in plain passes."""
 
     def plain() -> torch.Tensor:
-        return model.alone(texts).float().log_softmax(-1)
-
-    def rounding() -> torch.Tensor:
-        with Rounded(model.model, 1):
-            return plain() - expected
+        return alone().float().log_softmax(-1)
 
     expected = plain()
-    return logits.float().log_softmax(-1) - expected, rounding
+    error = logits.float().log_softmax(-1) - expected
+    if error.abs().max().item() <= 1e-3:
+        return error, True
+    with rounded(model.model, 1):
+        return error, bool(error.norm() <= 2 * (plain() - expected).norm())
 
 
 def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: torch.Tensor) -> bool:
     """Whether the logits behind nodes of a pack, shape (nodes, vocabulary), are those of plain
     passes."""
     texts = [trie.tokens[: i + 1][trie.end[: i + 1] > i].tolist() for i in nodes.tolist()]
-    return Comparison(*with_plain(model, texts, logits), 0, []).agrees()
+    return with_plain(model, logits, lambda: model.alone(texts))[1]
 
 
 def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:
@@ -181,7 +175,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
             if is_shortage(error):
                 raise
             return 0
-        return result.rows * result.agrees()
+        return result.rows * result.agrees
 
     if largest(in_front + cached):
         return inf
@@ -199,7 +193,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
     return rows
 
 
-def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
+def writes_alike(model: TreeModel, length: int) -> bool:
     """Whether `generate` gives the logits of a plain pass behind a prompt of `length` tokens."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     start = np.random.default_rng(0).integers(0, min(vocabulary, 1000), (1, length))
@@ -214,22 +208,17 @@ def writes_alike(model: TreeModel, length: int = 2 * BEGINNING) -> bool:
 
     def plain() -> torch.Tensor:
         with torch.no_grad():
-            logits = model.model(written.sequences[:, :-1]).logits[0, -len(written.logits) :]
-        return logits.float().log_softmax(-1)
+            return model.model(written.sequences[:, :-1]).logits[0, -len(written.logits) :]
 
-    expected = plain()
-    error = torch.cat(written.logits).float().log_softmax(-1) - expected
-    with Rounded(model.model, 1):
-        rounding = plain() - expected
-    return Comparison(error, lambda: rounding, 0, []).agrees()
+    return with_plain(model, torch.cat(written.logits), plain)[1]
 
 
 def check(model: TreeModel) -> tuple[float, int, Cost]:
     """The bytes per cached node, the vocabulary size and what attention costs. Raises Unsupported
-    if log-probabilities in a small tree are off by more than 0.001 and more than `Rounded` changes.
+    if log-probabilities in a small tree are off by more than 0.001 and more than `rounded` changes.
     """
     result = compare(model, Cost(call=1.0))
-    if not result.agrees():
+    if not result.agrees:
         most = result.error.abs().max().item()
         raise Unsupported(
             f"gives other likelihoods when prefixes are shared (by {most:.2g} in a trial)"
