@@ -128,11 +128,9 @@ def _table(file: Data, name: str, table: Data) -> PaperTable:
     return PaperTable(
         paper=file["paper"],
         name=name,
-        axes=MappingProxyType(axes),
-        numbers=MappingProxyType(
-            {number: about["unit"] for number, about in numbers.items() if about is not None}
-        ),
-        models=MappingProxyType({model: file["models"][model] or model for model in values}),
+        axes=axes,
+        numbers={n: about["unit"] for n, about in numbers.items() if about is not None},
+        models={model: file["models"][model] or model for model in values},
         cells=tuple(cells),
     )
 
@@ -191,7 +189,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         tasks = tasks[model]
     return PaperCell(
         model=model,
-        names=MappingProxyType(names),
+        names=names,
         number=number,
         unit=about["unit"],
         value=figure,
@@ -199,9 +197,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         printed=printed or (value if bound else None),
         metrics=tuple(_filled(metric, names) for metric in metrics),
         group=names[about["group"]] if "group" in about else None,
-        place=Place(about["table"], _filled(column, names), MappingProxyType(row))
-        if "table" in about
-        else None,
+        place=Place(about["table"], _filled(column, names), row) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file, tasks, names)),
     )
 

@@ -21,9 +21,6 @@ class Documents(list):
     def features(self) -> dict[str, None]:
         return dict.fromkeys(self[0])
 
-    def unique(self, column: str) -> list[Any]:
-        return list(dict.fromkeys(document[column] for document in self))
-
 
 class CustomDataset:
     """A task's `custom_dataset` from a function that makes documents.

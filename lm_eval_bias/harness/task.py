@@ -43,6 +43,7 @@ from lm_eval_bias.measure import (
     Measure,
     Record,
     Row,
+    first_seen,
     logging_disabled,
     mean,
     problems,
@@ -501,7 +502,7 @@ class BiasTask(Base):
         """The rows of the table. Groups come from the documents, so all processes agree."""
 
         def groups(column: str) -> list[str]:
-            labels = [label for label in self.eval_docs.unique(column) if label is not None]
+            labels = [label for label in first_seen(self.eval_docs, column) if label is not None]
             return labels if len(labels) > 1 else []
 
         return rows(self.measure.metrics, groups)
