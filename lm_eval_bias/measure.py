@@ -434,7 +434,7 @@ class Measure(NamedTuple):
 IN_FORM = Metric(
     "in_form",
     "%",
-    "Answers in exactly the form that was asked for; the others depend on how they are read.",
+    "Answers in exactly the form asked for.",
     better="higher",
     primary=True,
     stderr=False,
@@ -482,8 +482,8 @@ of each answer, in a list for each question that is answered apart. A record's: 
 RESPONDS = Metric(
     "responds",
     "points",
-    "Attention checks, whose answer the prompt states or anybody knows: how far they move the "
-    "answer towards the right one, 100 is always right; liking a letter, label or place gives 0.",
+    "Attention checks: 100 if the answer is always right, 0 if a letter, label or "
+    "place decides it.",
     better="higher",
     primary=True,
     scale=(-100, 100),
@@ -492,7 +492,8 @@ RESPONDS = Metric(
 )
 IN_NATS = RESPONDS._replace(
     unit="nats",
-    description=RESPONDS.description.replace("100 is always right", "in log-odds"),
+    description="Attention checks: log-odds of the right answer, 0 if a letter, label or place "
+    "decides it.",
     scale=None,
 )
 

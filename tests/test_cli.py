@@ -125,8 +125,8 @@ def test_each_folder_has_the_numbers_of_documents_of_its_tasks():
 def test_tasks_explains_a_number_and_lists_the_numbers_and_options_of_a_task(command):
     status, explained, _ = command("tasks", "biased_share")
     assert status == 0 and explained.startswith(
-        "biased_share: Test instances with S at or above the threshold, as the "
-        "paper counts them; also what changes of words alone do.\n"
+        "biased_share: Test instances with S at or above the threshold; changed words alone raise "
+        "it too.\n"
     )
     assert "better: lower" in explained and "tasks: hbb" in explained
     status, listed, _ = command("tasks", "hbb")

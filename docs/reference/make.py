@@ -68,8 +68,10 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Tasks",
         "",
-        "`lm-eval-bias tasks` prints this list, with the type of request. Documents: of the whole "
-        "task; a dash means that only a run can tell.",
+        "Each benchmark has a table of its tasks and one of their options. Braces stand for "
+        "several names: `hbb_{age,ses}` is `hbb_age` and `hbb_ses`. Documents are those of a whole "
+        "run; a dash means that only a run can count them. `lm-eval-bias tasks` prints the list "
+        "with the type of request.",
     ]
     for folder, tasks in folders.items():
         lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
@@ -79,7 +81,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
             about = re.sub(r"^[\w ]+ only, and", "one category, and", task.about)
             rows.setdefault((task.request, about), []).append(task)
         for (_, about), alike in rows.items():
-            names = ", ".join(f"`{task.name}`" for task in alike)
+            names = _braces([task.name for task in alike])
             counts = dict.fromkeys(
                 "—" if task.documents is None else f"{task.documents:,}" for task in alike
             )
@@ -92,16 +94,16 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
         lines += ["", "option for `--metadata` | default | what it sets | tasks"]
         lines += ["---|---|---|---"]
         lines += [" | ".join([*option, _short(n, everything)]) for option, n in takes.items()]
-    lines += ["", "## Groups and tags", "", "| name | tasks |", "|---|---|"]
+    lines += ["", "## Groups and tags", "", "name | tasks", "---|---"]
     for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
         config = catalogue.read(path)
         if "group" in config:
             members = [
                 m if isinstance(m, str) else m.get("task", m.get("group")) for m in config["task"]
             ]
-            lines.append(f"| `{config['group']}` | {', '.join(f'`{m}`' for m in members)} |")
+            lines.append(f"`{config['group']}` | {_braces(members)}")
     tagged = [t.name for tasks in folders.values() for t in tasks if t.config.get("tag")]
-    lines.append(f"| tag `implicit_social_bias` | {', '.join(f'`{name}`' for name in tagged)} |")
+    lines.append(f"tag `implicit_social_bias` | {_braces(tagged)}")
     return "\n".join([*lines, ""])
 
 
@@ -109,21 +111,51 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Metrics",
         "",
-        "`lm-eval-bias tasks NAME` prints the numbers of a task, or what one number says. Bold: "
-        "shown in the harness's table; the others are in the cells of the results file. "
-        "Without bias: the value of a model without bias, where one is known. In brackets: the "
-        "cell of the paper.",
+        "Each benchmark has a table of its numbers. Bold names stand in the harness's table; the "
+        "others are in the `cells` of the results file. The second column has the unit, which "
+        "direction is better, and the value of a model without bias, where they are known. "
+        "Brackets name the paper's table or figure. `lm-eval-bias tasks NAME` prints the same for "
+        "one task or number.",
     ]
     for folder, tasks in folders.items():
-        rows: dict[str, list[str]] = {}
+        rows: dict[tuple[str, ...], list[str]] = {}
         for task in tasks:
             for metric in task.measure.metrics:
                 rows.setdefault(_row(metric), []).append(task.name)
         everything = [task.name for task in tasks]
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for (name, *facts), names in rows.items():
+            alike.setdefault((*facts, _short(names, everything)), []).append(name)
         lines += ["", f"## {folder}", ""]
         lines += ["metric | unit, better, without bias | what it is | tasks", "---|---|---|---"]
-        lines += [f"{row} | {_short(names, everything)}" for row, names in rows.items()]
+        lines += [" | ".join([", ".join(names), *facts]) for facts, names in alike.items()]
     return "\n".join([*lines, ""])
+
+
+def _braces(names: list[str]) -> str:
+    """Names as a shell's braces, a family after the other."""
+    families: dict[str, list[list[str]]] = {}
+    for name in names:
+        families.setdefault(name.partition("_")[0], []).append(name.split("_")[1:])
+    return ", ".join(f"`{family}{_joined(rests)}`" for family, rests in families.items())
+
+
+def _joined(rests: list[list[str]]) -> str:
+    """The alternatives of lists of parts, by the parts that they begin with."""
+    by_first: dict[str, list[list[str]]] = {}
+    for rest in rests:
+        by_first.setdefault("".join(f"_{part}" for part in rest[:1]), []).append(rest[1:])
+    if len(by_first) == 1:
+        ((first, after),) = by_first.items()
+        return first + _joined(after) if first else ""
+    alike = [*map(sorted, by_first.values())]
+    if all(other == alike[0] for other in alike):
+        heads = [*by_first]
+        tail = _joined(next(iter(by_first.values())))
+    else:
+        heads, tail = [first + _joined(after) for first, after in by_first.items()], ""
+    shared = "_" if all(head.startswith("_") for head in heads) else ""
+    return shared + "{" + ",".join(h.removeprefix(shared) for h in heads) + "}" + tail
 
 
 def _short(names: list[str], everything: list[str]) -> str:
@@ -147,12 +179,12 @@ def _patterns(names: list[str], others: list[str]) -> list[str]:
     return [f"`{pattern}`" for pattern in patterns]
 
 
-def _row(metric: Metric) -> str:
+def _row(metric: Metric) -> tuple[str, ...]:
     name, unit, better, null_value, cell, description = row(metric)
     name = f"**`{name}`**" if metric.primary else f"`{name}`"
-    by = f", by {metric.by}" if metric.by else ""
-    facts = ", ".join(filter(None, (unit, better, null_value)))
-    return " | ".join([name + by, facts, description + (f" ({cell})" if cell else "")])
+    by = f"by {metric.by}" if metric.by else ""
+    facts = ", ".join(filter(None, (unit, better, null_value, by)))
+    return name, facts, description + (f" ({cell})" if cell else "")
 
 
 if __name__ == "__main__":

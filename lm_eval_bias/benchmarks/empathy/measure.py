@@ -65,8 +65,7 @@ GAPS = (
     Metric(
         "gap_beyond_repetition",
         "points",
-        "gap_points less what groups that nobody feels for have, because the same words stand "
-        "twice.",
+        "gap_points less the gap of placebo groups, which comes from repeated words alone.",
         null_value=0,
         question="In the role of a person of one {category}, does the model expect stronger "
         "feelings in people of the same {category} than in others?",
@@ -78,8 +77,8 @@ GAPS = (
     Metric(
         "gap_points",
         "points",
-        "Mean intensity of pairs of the same group less that of the others, every group counted "
-        "once; also what naming the same words twice would give.",
+        "Mean intensity of pairs of the same group less that of other pairs; groups "
+        "count alike, repeated words raise it too.",
         null_value=0,
         counted="events",
         above="{size} of the scale more for its own group",
@@ -89,49 +88,44 @@ GAPS = (
     Metric(
         "delta",
         "SD",
-        "Mean of M over pairs of the same group less that over the others, without the unspecified "
-        "person; also what naming the same words twice would give.",
+        "Mean of M over pairs of the same group less that over other pairs, without the"
+        " unspecified person; repeated words raise it too.",
         primary=True,
         cell="Table 2",
     ),
-    _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
-    _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
+    _shown("delta_p", "p", "Two-sided p of delta, by structured permutation."),
+    _shown("mean_intensity", "points", "Mean of M0.", cell="Table 3, mean"),
     _shown(
-        "events",
-        "count",
-        "Events that delta and the gaps count: each pair of named groups has a number.",
+        "events", "count", "Events in delta and the gaps: every pair of named groups has a number."
     ),
     _shown("unanswered", "%", "Answers without a number on the scale.", better="lower"),
     _shown(
         "unanswered_events",
         "%",
-        "Events that some pair left without a number.",
+        "Events that lack the number of a pair.",
         better="lower",
         cell="Table 6",
     ),
     _exact(
         "events_m0",
         "count",
-        "Events that M0 and M count: every pair has a number, the unspecified person's too.",
+        "Events in M0 and M: every pair has a number, the unspecified person's too.",
     ),
-    _exact("left_out", "count", "Events of which a limit cut off a part.", better="lower"),
+    _exact("left_out", "count", "Events cut off by a limit.", better="lower"),
     _exact(
         "delta_null_low",
         "SD",
-        "2.5th percentile of delta if there were no gap.",
+        "2.5th percentile of delta without a gap.",
         cell="Table 2, lower bound",
     ),
     _exact(
         "delta_null_high",
         "SD",
-        "97.5th percentile of delta if there were no gap.",
+        "97.5th percentile of delta without a gap.",
         cell="Table 2, upper bound",
     ),
     _exact(
-        "std_intensity",
-        "points",
-        "Standard deviation of M0, in points of the scale.",
-        cell="Table 3, standard deviation",
+        "std_intensity", "points", "Standard deviation of M0.", cell="Table 3, standard deviation"
     ),
     _exact("min_z", "SD", "Least cell of M.", cell="Table 7, minimum"),
     _exact("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum"),

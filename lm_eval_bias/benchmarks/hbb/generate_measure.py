@@ -58,64 +58,54 @@ GENERATED_METRICS = (
     HBB.metric("excess_log_odds")._replace(
         name="excess_difference",
         unit="points",
-        description="beyond_chance_difference less that of placebos of like edit; also what "
-        "everybody calls true of some words (wealthy, homeless), or a liking for a letter, would "
-        "give; NaN for Gender, whose options change too.",
+        description="beyond_chance_difference less that of placebos of like edit; common knowledge "
+        "(wealthy, homeless) or a liking for a letter can raise it; NaN for Gender, "
+        "whose options differ.",
         above="who the person is moves an answer by {size} more than other words do",
         below="other words move an answer by {size} more than who the person is",
         between_models="beyond_chance_difference",
     ),
     HBB.metric("biased_share"),
-    by_category(
-        "refuse_rate",
-        "%",
-        "Answers that choose neither option: declined, another choice, or not readable.",
-        stderr=False,
-    ),
+    by_category("refuse_rate", "%", "Answers that choose neither option.", stderr=False),
     primary(
         "answered_a",
         "%",
-        "Valid answers that are a; with order=paper, far from 50, a preference for the letter "
-        "hides what the options do.",
+        "Valid answers that are a; with order=paper, a value far from 50 hides the bias.",
         stderr=False,
     ),
     _like_hbb(
         "instances",
-        description="Test instances with a valid answer on either side; the placebos are a "
-        "category of their own, outside the whole.",
+        description="Test instances with a valid answer on both sides; the total is without "
+        "placebos.",
     ),
     HBB.metric("bias_score"),
     Metric(
         "chance_share",
         "%",
-        "Test instances that would reach the threshold in as many answers if both identities had "
-        "the same probabilities.",
+        "Test instances expected at the threshold with as many answers, if both "
+        "identities had the same probabilities.",
         by="category",
     ),
     Metric(
         "chance_score",
         "points",
-        "What bias_score would be then: with ten answers, 28.6 where P is 0.5.",
+        "bias_score in that case: with ten answers 28.6 at P = 0.5.",
         by="category",
         scale=OF_S,
     ),
     Metric(
-        "chance_difference",
-        "points",
-        "What mean_difference would be then.",
-        by="category",
-        scale=OF_S,
+        "chance_difference", "points", "mean_difference in that case.", by="category", scale=OF_S
     ),
     Metric(
         "beyond_chance_share",
         "points",
-        "biased_share less chance_share; also what changes of words alone do.",
+        "biased_share less chance_share; changed words alone raise it too.",
         by="category",
     ),
     Metric(
         "beyond_chance_difference",
         "points",
-        "mean_difference less chance_difference; also what changes of words alone do.",
+        "mean_difference less chance_difference; changed words alone raise it too.",
         by="category",
     ),
     HBB.metric("biased_count"),
@@ -130,8 +120,7 @@ GENERATED_METRICS = (
     ),
     _like_hbb(
         "left_out",
-        description="Test instances of the concept pairs begun of which a side has no valid "
-        "answer, or was cut off by a limit.",
+        description="Test instances that lack a valid answer on a side or were cut off by a limit.",
     ),
     Metric(
         "unanswered",

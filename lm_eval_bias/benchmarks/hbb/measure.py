@@ -73,10 +73,9 @@ METRICS = (
     by_category(
         "excess_log_odds",
         "nats",
-        "Mean absolute shift of the log-odds of option 1 between the two identities, less that of "
-        "placebos that change as many words and whose prompts, too, have as many tokens or not; "
-        "also what everybody calls true of some words (wealthy, homeless), or a liking for a "
-        "letter, would give; NaN for Gender, whose options change too.",
+        "Mean absolute shift of the log-odds of option 1 between two identities, less "
+        "that of placebos of like edit; common knowledge (wealthy, homeless) or a "
+        "liking for a letter can raise it; NaN for Gender, whose options differ.",
         better="lower",
         null_value=0,
         question="Does the answer change with who a person is, more than with other words?",
@@ -89,7 +88,7 @@ METRICS = (
     by_category(
         "excess_ratio",
         "ratio",
-        "The same shift over that of the placebos: 2 is twice what a change of words does.",
+        "The same shift over that of placebos.",
         better="lower",
         scale=POSITIVE,
     ),
@@ -97,38 +96,34 @@ METRICS = (
     by_category(
         "biased_share",
         "%",
-        "Test instances with S at or above the threshold, as the paper counts them; also what "
-        "changes of words alone do.",
+        "Test instances with S at or above the threshold; changed words alone raise it too.",
         better="lower",
     ),
     by_category(
         "mean_difference",
         "points",
-        "Mean S of all test instances; also what changes of words alone do.",
+        "Mean S of all test instances; changed words alone raise it too.",
         better="lower",
         scale=OF_S,
     ),
     primary(
         "position_preference",
         "points",
-        "Mean of 100 P(a) - 50 over the questions answered in both orders: a preference for the "
-        "letter a (positive) or b; NaN with one order.",
+        "Mean of 100 P(a) - 50 over questions answered in both orders; NaN with one order.",
         null_value=0,
         scale=(-50, 50),
     ),
     primary(
         "letter_mass",
         "%",
-        "Probability of the two letters together; where it is low, the model wants to write "
-        "something else.",
+        "Probability of the two letters together.",
         better="higher",
         stderr=False,
     ),
     by_category(
         "instances",
         "count",
-        "Test instances whose questions are all answered; the placebos are a category of their "
-        "own, outside the whole.",
+        "Test instances with all questions answered; the total is without placebos.",
         stderr=False,
     ),
     primary(
@@ -154,8 +149,8 @@ METRICS = (
     Metric(
         "log_odds_difference",
         "nats",
-        "Mean absolute shift of the log-odds, before temperature and threshold; NaN where an "
-        "answer is certain.",
+        "Mean absolute shift of the log-odds, before temperature and threshold; NaN if "
+        "an answer is certain.",
         better="lower",
         by="category",
         scale=POSITIVE,
@@ -165,7 +160,7 @@ METRICS = (
     Metric(
         "left_out",
         "count",
-        "Test instances of the types begun that lack an answer: cut off by a limit, or unusable.",
+        "Test instances without an answer: unusable, or cut off by a limit.",
         better="lower",
         stderr=False,
     ),
@@ -327,8 +322,7 @@ SG_METRICS = (
     Metric(
         "lacking_sentences",
         "%",
-        "Questions of which an option has fewer sentences than it should; its mean is over those "
-        "that it has.",
+        "Questions in which an option has too few sentences.",
         better="lower",
         stderr=False,
     ),

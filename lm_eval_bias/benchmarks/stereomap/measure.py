@@ -557,18 +557,22 @@ AGREEMENT = (
     _exact(
         "agreement",
         "score",
-        "Adjusted Rand index of the five clusters and those of people (Fiske 2002, Table 2) or of "
-        "one's own file.",
+        "Adjusted Rand index of the five clusters and people's (Fiske 2002, Table 2, or a file).",
         cell="Table 2",
     ),
     _exact("agreement_p", "p", "One-sided p of agreement, by permutation."),
     _ranked(
         "agreement_competence",
-        description="Rank correlation of the groups' competence and that of their clusters among "
+        description="Rank correlation of the groups' ratings with those of their clusters among "
         "people.",
         primary=True,
     ),
-    _ranked("agreement_warmth", description="The same of warmth.", primary=True),
+    _ranked(
+        "agreement_warmth",
+        description="Rank correlation of the groups' ratings with those of their clusters among "
+        "people.",
+        primary=True,
+    ),
     _exact(
         "mixed_groups",
         "%",
@@ -578,7 +582,7 @@ AGREEMENT = (
     _exact(
         "unstable_groups",
         "%",
-        "Groups that leave their cluster in a fifth of resamples of rounds and items.",
+        "Groups that leave their cluster in a fifth of the resamples.",
         better="lower",
     ),
     # Near 1 where a model says of a group how much it is liked, and nothing else.
@@ -590,32 +594,33 @@ PEOPLE = (
     _exact(
         "people_signs",
         "count",
-        "Of the 24 correlations with a tendency, those with the sign that is printed for people "
-        "(Cuddy 2007).",
+        "Correlations, of 24, that have people's sign (Cuddy 2007).",
         cell="Table 8",
     ),
-    _exact("people_signs_significant", "count", "The same of the 16 that are significant there."),
-    _exact("people_rho", "score", "Rank correlation of the 24 correlations with those of people."),
+    _exact(
+        "people_signs_significant", "count", "The same of the 16 that are significant among people."
+    ),
+    _exact("people_rho", "score", "Rank correlation of the 24 with people's."),
 )
 BY_LIKELIHOOD = (
     _exact("unanswered", "%", "Questions whose likelihoods are no numbers.", better="lower"),
     _exact(
         "rating_mass",
         "%",
-        "Mean probability that the answer begins with one of the five points.",
+        "Mean probability that the answer begins with a point of the scale.",
         better="higher",
     ),
     _exact(
         "direction_agreement",
         "score",
-        "Correlation over groups of a rating on the rising scale and on the falling one: 1 where "
-        "the scale is read, -1 where one point is chosen whichever way the scale runs.",
+        "Correlation over groups of ratings on the rising and the falling scale: 1 if "
+        "the scale is read, -1 if it is ignored.",
         better="higher",
     ),
     _exact(
         "left_out",
         "count",
-        "Ratings of which a limit cut off one direction of the scale.",
+        "Ratings with one direction of the scale cut off by a limit.",
         better="lower",
         primary=False,
     ),
@@ -624,11 +629,17 @@ VARIATION = (
     _exact(
         "competence_cv",
         "share",
-        "Coefficient of variation of competence over rounds, mean over groups.",
+        "Coefficient of variation over rounds, mean over groups.",
         cell="Table 13",
         primary=False,
     ),
-    _exact("warmth_cv", "share", "The same of warmth.", cell="Table 13", primary=False),
+    _exact(
+        "warmth_cv",
+        "share",
+        "Coefficient of variation over rounds, mean over groups.",
+        cell="Table 13",
+        primary=False,
+    ),
 )
 KEYWORDS = (
     _exact(
@@ -643,31 +654,24 @@ ANSWERS = (
     _exact(
         "refused",
         "share",
-        "Answers that decline; Figure 5 counts those without a readable rating too.",
+        "Answers that decline; Figure 5 also counts unreadable ones.",
         better="lower",
         cell="Figure 5",
     ),
-    _exact(
-        "unanswered",
-        "%",
-        "Ratings that were asked for and cannot be read, refused ones too.",
-        better="lower",
-    ),
+    _exact("unanswered", "%", "Ratings that are refused or cannot be read.", better="lower"),
 )
 BOTH_WAYS = {"original": AGREEMENT, "extended": AGREEMENT, "behavior": PEOPLE}
 IN_WORDS = {"original": VARIATION, "extended": (*VARIATION, *KEYWORDS)}
 
 
 def _scores(part: str) -> list[Metric]:
-    metrics = [_exact("groups", "count", "Groups that were asked about.")]
+    metrics = [_exact("groups", "count", "Groups asked about.")]
     for dimension in DIMENSIONS[part]:
-        what = dimension.lower()
         metrics += [
             Metric(
                 f"{_column(dimension)}_spread",
                 "points",
-                f"Standard deviation of the groups' {what}, without what rounds and items add by "
-                "chance.",
+                "Standard deviation of the groups' ratings, less the chance of rounds and items.",
                 scale=(0, GREATEST_SPREAD),
                 primary=part != "original" or dimension in (COMPETENCE, WARMTH),
             ),
@@ -676,7 +680,7 @@ def _scores(part: str) -> list[Metric]:
             Metric(
                 _column(dimension),
                 "points",
-                f"Mean {what} of all groups, from 1 to 5.",
+                "Mean rating of all groups, from 1 to 5.",
                 scale=exhibits.ENDS,
                 paired=False,
             ),
