@@ -9,17 +9,16 @@ from lm_eval_bias.data import schema
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError, read_options
 
-DESCRIPTION = """Check files that replace a task's items or groups (--metadata items=FILE
-groups=FILE), and list all that is wrong with them: file, line, field and cause. A run checks the
-same. A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups;
-give both where one refers to the other. For a task on a data set of the hub: the file that
-replaces it (--metadata data=FILE). Nothing is fetched."""
+DESCRIPTION = """List what is wrong with files that replace a task's items, groups or data
+(--metadata items=FILE groups=FILE data=FILE): file, line, field and cause. A table (.tsv, .csv,
+.jsonl or a list in .yaml) holds items, names in .yaml hold groups. Give both if one refers to
+the other. Nothing is fetched. A run makes the same checks."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+")
     parser.add_argument(
-        "--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them"
+        "--for", dest="task", metavar="TASK", required=True, help="the task that uses them"
     )
     finished.add_include_path(parser)
 

@@ -15,11 +15,10 @@ NOTHING = 2
 """The exit status where no task can be compared."""
 
 
-DESCRIPTION = """Compare two finished runs, task by task: each primary number of both, and the
-second less the first with a 95 % interval and a p after Holm, largest first in standard errors,
-on the documents that both were asked (--log_samples). What was asked otherwise (documents,
-items, prompts, options, version, chat template) is refused and named, and the rest goes on; exit
-status 2 if nothing is left."""
+DESCRIPTION = """Compare two finished runs on the same documents (--log_samples), task by task:
+each primary number of both, and the second less the first with a 95 % interval and Holm's p. The
+largest difference in standard errors comes first. Tasks with other documents, items, prompts,
+options, version or chat template are named and left out; the exit status is 2 if none is left."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,14 +27,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--models",
         metavar="NAME",
         nargs=2,
-        help="which model of A and which of B; with one folder, which two of its models",
+        help="a model of A and one of B; of one folder, two of its models",
     )
     finished.add_tasks(parser)
     finished.add_metrics(parser)
     parser.add_argument(
         "--metric",
         metavar="METRIC",
-        help="a metric of the harness, NAME or NAME,FILTER, of the tasks that --task names",
+        help="with --task: a metric of the harness, NAME or NAME,FILTER",
     )
     parser.add_argument(
         "--task",
@@ -43,23 +42,21 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TASK",
         action="append",
         default=[],
-        help="any task whose samples have --metric for each document: its mean is compared",
+        help="any task with samples: compare the mean of --metric over its documents",
     )
     parser.add_argument(
         "--cluster",
         metavar="COLUMN",
-        help="for --task: the column of the documents whose equal values depend on each other; "
-        "by default each document is a cluster",
+        help="with --task: the documents' column that names their cluster; by default each "
+        "is its own",
     )
     parser.add_argument(
-        "--groups",
-        action="store_true",
-        help="each group's numbers too, such as those of a category",
+        "--groups", action="store_true", help="the numbers of groups too, such as categories"
     )
     parser.add_argument(
         "--common",
         action="store_true",
-        help="compare the documents that both were asked, where one was asked more",
+        help="where one run has more documents, compare those of both",
     )
     finished.add_output(parser)
 

@@ -10,25 +10,21 @@ from lm_eval_bias.usage import UsageError, nearest
 ACTIONS = ("fetch", "list")
 
 
-DESCRIPTION = """The tasks with `official` in their name ask what the authors of a paper
-released. A run fetches it when it is missing; this command does so before, for example for a
-machine without a network.
+DESCRIPTION = """Fetch the data of tasks with `official` in their name, which a paper's authors
+released. A run fetches missing data itself; this command serves a machine without a network.
 
   fetch  get what is missing or differs from the pinned commit, and check it
-  list   the files of each source, where they are kept, and which of them are right
+  list   the files of each source, their folder, and which are right
 
-Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache.
-$LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used instead;
-$LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths."""
+Files are kept in $XDG_CACHE_HOME/lm-eval-bias, by default ~/.cache/lm-eval-bias.
+$LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE to use instead, $LM_EVAL_BIAS_MIRROR a server
+with the same files at the same paths."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
-        "sources",
-        metavar="SOURCE",
-        nargs="*",
-        help="of these only, such as hbb; all if none is named",
+        "sources", metavar="SOURCE", nargs="*", help="such as hbb; all if none is named"
     )
 
 

@@ -23,12 +23,11 @@ FORMATS = ("hub", "every-eval-ever")
 _ID = r"[\w.-]+/[\w.-]+"
 
 
-DESCRIPTION = """Read the results that `lm_eval --output_path` wrote, and write their primary
-numbers in a third-party format: `hub`, entries for .eval_results/ of a model's repository;
-`every-eval-ever`, a record for each number in its schema 0.3.0. What stands in these files
-already stays, except older numbers of the same task. A signed number has no direction: `hub`
-leaves it out, `every-eval-ever` has its distance from the null value. A line says what is left
-out. Without --output the result is printed."""
+DESCRIPTION = """Convert the primary numbers of finished runs: `hub` makes entries for
+.eval_results/ of a model's repository, `every-eval-ever` a record for each number in its schema
+0.3.0. Files that exist keep all but older numbers of the same task. Of a signed number,
+`every-eval-ever` has the distance from the null value; `hub` leaves it out, as a line says.
+Without --output the result is printed."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,30 +37,26 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="DIR",
         type=Path,
-        help="write below this folder: for hub, the model's repository; for every-eval-ever, the "
-        "folder that holds data/",
+        help="for hub, the model's repository; for every-eval-ever, the folder of data/",
     )
     parser.add_argument(
         "--samples",
         action="store_true",
         default=None,
-        help="for every-eval-ever: write every question and answer, too, in a file beside each "
-        "record",
+        help="for every-eval-ever: questions and answers too, in a file beside each record",
     )
     parser.add_argument(
-        "--model", metavar="NAME", help="this model only; hub needs one where the runs have several"
+        "--model", metavar="NAME", help="this model only; for hub, needed if there are several"
     )
     parser.add_argument(
         "--model_id",
         metavar="OWNER/NAME",
-        help="what the model is called on the hub, where it ran under another name",
+        help="the model's name on the hub, if it ran under another",
     )
     finished.add_tasks(parser)
     finished.add_metrics(parser)
     parser.add_argument(
-        "--dataset_id",
-        metavar="OWNER/NAME",
-        help="the benchmark's data set on the hub; hub needs it",
+        "--dataset_id", metavar="OWNER/NAME", help="for hub, needed: the benchmark's data set there"
     )
     parser.add_argument(
         "--organization", metavar="NAME", help="for every-eval-ever: who asked the model"
@@ -69,7 +64,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relationship",
         choices=records.RELATIONSHIPS,
-        help="for every-eval-ever: of those to the model's developer; default other",
+        help="for every-eval-ever: to the model's developer; default other",
     )
 
 

@@ -39,7 +39,7 @@ def add_named_runs(parser: argparse.ArgumentParser, help: str) -> None:
         metavar="RUNS",
         nargs="+",
         type=Place.of,
-        help=f"{help}; NAME=RUNS names the model of all runs there, and so does a file {NAME}",
+        help=f"{help}; NAME=RUNS or a file {NAME} names their model",
     )
     parser.add_argument(
         "--across",
@@ -48,7 +48,7 @@ def add_named_runs(parser: argparse.ArgumentParser, help: str) -> None:
         action="extend",
         choices=ACROSS.values(),
         default=[],
-        help=f"conditions in which runs may differ, and that name their models then: "
+        help=f"conditions in which runs may differ, which then name their models: "
         f"{', '.join(ACROSS.values())}",
     )
 
@@ -58,7 +58,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
+        help="these numbers, METRIC or TASK/METRIC, not the primary ones",
     )
 
 
@@ -80,7 +80,7 @@ def add_include_path(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="tasks of your own too, as for lm_eval",
+        help="a folder of your own tasks",
     )
 
 

@@ -31,17 +31,17 @@ Pairs = dict[tuple[Path, str], Pair]
 """By the results and the task of the run that is judged."""
 
 
-DESCRIPTION = """Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds
-on numbers, on their distance from the null value, on a paired change against a baseline, and
-caps on refusals and unusable answers. A rule fails only if the whole interval breaks it and
-passes only if the whole interval keeps it (Holm over the rules of each model). Otherwise it is
-inconclusive, and the output says how many documents would decide.
+DESCRIPTION = """Judge finished runs by a file of rules: bounds on numbers, on their distance
+from the null value or on a paired change from a baseline, and caps on refusals and unusable
+answers. A rule passes if the whole interval keeps it and fails if the whole interval breaks it
+(Holm over a model's rules). Otherwise it is inconclusive, and the output says how many documents
+would decide.
 
-With --init it writes the first rules: a model fails if a number that tests a question is
-significantly worse than the baseline's, or all together are.
+--init writes the first rules: a model fails if a number that tests a question is significantly
+worse than the baseline's, or if all together are.
 
-Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a mistake in
-the command or the rules, or a file that cannot be read; 3 none fails, some are inconclusive."""
+Exit status: 0 all rules pass; 1 a rule fails, or its number is missing or NaN; 2 a mistake in
+the command or the rules, or an unreadable file; 3 none fails, some are inconclusive."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,13 +53,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
     )
     parser.add_argument(
-        "--init", action="store_true", help="write the rules from these runs, and judge nothing"
+        "--init", action="store_true", help="write rules from these runs, judge nothing"
     )
     parser.add_argument(
         "--bound",
         metavar="BOUND",
         type=_bound,
-        help="for --init: the most that a model may get worse, in points",
+        help="for --init: how much worse a model may get, in points",
     )
     parser.add_argument(
         "--baseline",
@@ -67,33 +67,30 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         default=[],
-        help="older runs or a file of --save, for rules with worse_than_baseline_by",
+        help="for worse_than_baseline_by: older runs or a file of --save",
     )
     parser.add_argument(
         "--save",
         metavar="FILE",
         type=Path,
-        help=f"write these runs as a baseline ({SUFFIX}): numbers, records and hashes, without "
-        "prompts and answers; --rules may be left out",
+        help=f"write these runs as a baseline ({SUFFIX}), without prompts and answers; needs "
+        "no --rules",
     )
     parser.add_argument(
         "--nightly",
         metavar="N",
         type=int,
         default=1,
-        help="so many runs of a checkpoint are planned with these rules, one a night: at most 5 of "
-        "100 such series have a false FAIL, not 5 of 100 nights",
+        help="keep false FAILs to 5 in 100 series of N nights, not 5 in 100 nights",
     )
     parser.add_argument(
-        "--junit", metavar="FILE", type=Path, help="write the verdicts there too, as JUnit XML"
+        "--junit", metavar="FILE", type=Path, help="write the verdicts as JUnit XML too"
     )
     parser.add_argument(
-        "--inconclusive",
-        choices=("fail", "warn"),
-        help="exit with 1 or with 0 where rules are inconclusive and none fails; 3 without this",
+        "--inconclusive", choices=("fail", "warn"), help="exit with 1 or 0 instead of 3"
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="print values, settings, warnings and method, too"
+        "--verbose", action="store_true", help="print values, settings, warnings and method too"
     )
     finished.add_include_path(parser)
 

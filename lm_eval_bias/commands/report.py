@@ -20,12 +20,12 @@ from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError
 
-DESCRIPTION = """Read the results that `lm_eval --output_path --log_samples` wrote, and write an
-overview, index.html, and a page for each model: what was found, the tables and figures of the
-papers with what these print beside, warnings, and some of the questions with their answers. The
-pages need no network and no script. Figures stand beside them as SVG, PNG and PDF, tables as
-CSV, LaTeX and Markdown. Of two runs of the same model and task the newest counts; those in
-another wording, chat template or system message give its numbers a range. No model is asked."""
+DESCRIPTION = """Write an overview, index.html, and a page for each model of finished runs
+(--log_samples): findings, the papers' tables and figures beside the papers' own numbers,
+warnings, and some questions with answers. The pages need no network and no script. Figures stand
+beside them as SVG, PNG and PDF, tables as CSV, LaTeX and Markdown. Of two runs of a model and
+task the newest counts; those in another wording, chat template or system message give its
+numbers a range."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("report"),
-        help="where to; an earlier report there is replaced",
+        help="the folder; an earlier report there is replaced",
     )
     parser.add_argument(
         "--name",
@@ -44,34 +44,28 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=runs.Place.named,
         action="append",
         default=[],
-        help="the name of the model of one folder or file below RUNS",
+        help="name the model of one folder or file below RUNS",
     )
     finished.add_tasks(parser)
     parser.add_argument(
-        "--no_figures",
-        action="store_true",
-        help="tables alone, which need nothing of the extra `report`",
+        "--no_figures", action="store_true", help="tables alone, without the extra `report`"
     )
-    parser.add_argument(
-        "--serif",
-        action="store_true",
-        help="figures in Times, or in what the machine has like it, for papers set in it",
-    )
+    parser.add_argument("--serif", action="store_true", help="figures in Times or a font like it")
     parser.add_argument(
         "--latex_papers",
         action="store_true",
-        help="the papers' numbers in the LaTeX and Markdown tables, too, as on the page",
+        help="the papers' numbers in LaTeX and Markdown tables too",
     )
     parser.add_argument(
         "--cite",
         action="store_true",
-        help="also citations.bib: BibTeX of this program, and of the papers of the runs' tasks",
+        help="also citations.bib: BibTeX of this program and the tasks' papers",
     )
     parser.add_argument(
         "--brief",
         action="store_true",
-        help="also brief.html, for a model card or a review board: what was asked, the answers, "
-        "how sure, how to repeat it; and brief.pdf where a Chromium is on PATH",
+        help="also brief.html, for a model card or a review board; and brief.pdf if a "
+        "Chromium is on PATH",
     )
 
 

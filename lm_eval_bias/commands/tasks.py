@@ -13,8 +13,8 @@ from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
 DESCRIPTION = """List every task with its paper, request type, number of documents and what it
-asks. With the name of a task: its numbers, and its options for --metadata. With the name of a
-number: what it says."""
+asks. With the name of a task: its numbers and options for --metadata. With the name of a number:
+what it says."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,13 +26,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--for",
         metavar="MODEL_ARGS",
         dest="model_args",
-        help="how to ask a model, by its files in a folder or in the hub's cache, such as "
-        "pretrained=org/model",
+        help="how to run a model in a folder or the hub's cache, such as pretrained=org/model",
     )
     parser.add_argument(
         "--path",
         action="store_true",
-        help="print only the folder of the tasks, for `lm_eval --include_path`",
+        help="print the folder of the tasks, for `lm_eval --include_path`",
     )
 
 
