@@ -116,10 +116,10 @@ def made_exclusive(
 ) -> list[Likelihood]:
     """The likelihoods of choices as events that exclude one another.
 
-    longer: for each choice its next longer ones, which begin with its tokens. Their probabilities
-    are taken from the choice's: minus infinity where nothing remains, NaN where one is not a
-    number. A choice is greedy only if no longer one is. Where a longer one is unseen, a choice that
-    is seen has the least that it can have, and one that is not the most.
+    longer: for each choice its next longer ones, which begin with its tokens; their probabilities
+    are taken from its own: minus infinity where nothing remains, NaN where one is no number. A
+    choice is greedy only if no longer one is. Where a longer one is unseen, a seen choice has its
+    least value, an unseen one its greatest.
     """
     result = []
     for (value, greedy), others in zip(likelihoods, longer, strict=True):

@@ -3,16 +3,11 @@
 How a measure is written (benchmarks/hbb/measure.py is an example):
 
 1. `record(document, results)`: what is kept of an answer, plain data.
-2. `units(records, **options)`: records are a data frame; the frames of what is counted, by name. A
-   frame keeps the columns that clusters and groups are named by.
-3. `values(units, total)`, one for each frame: metric -> (number, n), computed from
-   `total(column)` alone, as `metrics.errors.means` does. No errors and no groups: the engine there
-   makes them.
-4. `Metric`s with unit, null value and `by`, and the `clusters`, of the `Measure`; `Counted` has the
-   functions.
-
-The harness's table, docs/reference/metrics.md, the table `numbers` in the results file and
-`lm-eval-bias tasks METRIC` follow from it.
+2. `units(records, **options)`: name -> data frame of what is counted, with the columns that name
+   clusters and groups.
+3. `values(units, total)`, for each frame: metric -> (number, n), from `total(column)` alone, as
+   `metrics.errors.means` does. The engine there makes groups and errors.
+4. `Metric`s and `clusters` of the `Measure`.
 """
 
 from __future__ import annotations
@@ -70,9 +65,9 @@ ROWS = 13
 class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
-    stderr: standard error. low, high: 95 % interval. clusters: the least number of effective ones
-    that it rests on, None where unknown. n: of how many units it is a mean, a share or a count; in
-    a summary None for all records of its group.
+    stderr: standard error. low, high: 95 % interval. clusters: effective number of clusters, None
+    where unknown. n: units in the mean, share or count; in a summary None for all records of its
+    group.
     """
 
     value: float
@@ -97,11 +92,11 @@ def number(
     scale: Ends | None = None,
     alpha: float = 0.05,
 ) -> Number:
-    """A number with the interval of its unit on clusters - 1 degrees of freedom, cut to its scale.
+    """A number with its unit's interval on clusters - 1 degrees of freedom, cut to its scale.
 
-    estimate: value and standard error; if that is 0, all clusters agree, and only shares at an end
-    of their scale have an interval. clusters: effective ones; with fewer than ten there is none.
-    scale: its ends, by default the unit's.
+    estimate: value and standard error; if that is 0, only shares at an end of their scale have an
+    interval. clusters: effective ones; with fewer than ten there is none. scale: its ends, by
+    default the unit's.
     """
     import numpy as np
 
@@ -131,17 +126,15 @@ class Metric(NamedTuple):
     """One number of a measure.
 
     unit: one of `UNITS`. description: one sentence. better: None for a signed gap or a description.
-    null_value: its value without bias. primary: whether it is in the harness's table. cell: the
-    paper's table or figure that has it. stderr: whether it has an error. by: the column that splits
-    it into groups. scale: its ends, by default the unit's. paired: whether its error comes from the
-    measure's clusters alone. question: what the number tests, in plain words: its interval without
-    `null_value` is evidence of bias. {NAME} in it is of a task's `dataset_kwargs`. above, below:
-    the half-sentence that answers it, with "{size}" for how far. counted: what its n are, as
-    "analogies". confounds: families of models without meaning that have it too
-    (simulations/null_models.py). raw: the metric of the same gap before that of placebos is taken
-    off. between_models: the metric by which a gate compares two, if that is neither. placebos: what
-    these are, as "fair and dark hair". systematic: of `metrics.errors.with_systematic`, which
-    widens its interval and its error.
+    null_value: its value without bias. primary: in the harness's table. cell: the paper's table or
+    figure. stderr: whether it has an error. by: the column of its groups. scale: its ends, by
+    default the unit's. paired: its error comes from the measure's clusters alone. question: what it
+    tests, in plain words; {NAME} is of a task's `dataset_kwargs`. above, below: the half-sentence
+    that answers it, with "{size}" for how far. counted: its units, as "analogies". confounds:
+    families of models without meaning that have it too (simulations/null_models.py). raw: the same
+    gap's metric before that of placebos is taken off. between_models: the metric by which a gate
+    compares two, if that is neither. placebos: what these are, as "fair and dark hair". systematic:
+    errors for `metrics.errors.with_systematic`.
     """
 
     name: str
@@ -196,15 +189,12 @@ class Summary(NamedTuple):
 class Counted(NamedTuple):
     """The summary of a measure that is written as units and values.
 
-    units: (records, **options) -> name -> data frame of what is counted, with the columns that its
-    rows belong to; rows whose column `apart` is true are outside the whole. values: name -> a
-    function (units, total) -> metric -> (value, n). `total` is a `metrics.errors.Total`: it adds a
-    column up over the rows of each group, without each cluster, too; so values are written once,
-    and the engine makes groups and errors of them. tables: (units, rows) -> the finer tables;
-    rows(name, *columns) gives (names, metric -> number) of each group of a frame. widened: name ->
-    a function (units, sample, by, estimates) -> the `metrics.errors.Estimates` by metric, of
-    numbers that are a sample in a further way. clusters: as of `Measure`, if units have others than
-    records.
+    units: (records, **options) -> name -> data frame of what is counted; rows whose column `apart`
+    is true are outside the whole. values: name -> function (units, total) -> metric -> (value, n);
+    `total` is a `metrics.errors.Total`. tables: (units, rows) -> the finer tables; rows(name,
+    *columns) gives (names, metric -> number) of each group of a frame. widened: name -> function
+    (units, sample, by, estimates) -> `metrics.errors.Estimates` by metric, of numbers that are a
+    sample in a further way. clusters: as of `Measure`, if units have others than records.
     """
 
     units: Callable[..., Frames]
@@ -334,10 +324,9 @@ class Measure(NamedTuple):
     record: (document, results of its requests) -> plain data. counted: a `Counted`, or a function
     (records, errors=..., **options) -> Summary; without errors it leaves out standard errors,
     intervals, p values and tables. repeats: several answers to a document are several records.
-    one_record_per_document: they are one, made by `record(document, all answers)`. clusters: how
-    records depend on each other: for each clustering its columns, the last of which names the
-    cluster, None for none, and the others the stratum it was drawn from. A column may hold a list,
-    a value for each part of a record. tabled: metrics of the tables alone.
+    one_record_per_document: they are one, made by `record(document, all answers)`. clusters: for
+    each clustering its columns: strata, and last the cluster, None for none. A column may hold a
+    list, a value for each part of a record. tabled: metrics of the tables alone.
     """
 
     record: Callable[[Document, Sequence[Any]], Record]

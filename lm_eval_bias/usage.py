@@ -37,11 +37,11 @@ def option_names(options: Any, wordings: Any = ()) -> list[str]:
 def read_options(
     task: str, metadata: Options, options: Any, wordings: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """The options of a task, out of the metadata that the harness hands over.
+    """The options of a task, out of the harness's metadata.
 
-    metadata: `--metadata`, merged with the model's arguments and the task's own. An unknown key is
-    somebody else's, unless it is nearly one of this task's. options: a `TaskOptions` or None.
-    Raises UsageError, which names the task, for a wrong value and for a near miss.
+    metadata: `--metadata`, merged with the model's arguments and the task's own. Unknown keys are
+    ignored. options: a `TaskOptions` or None. Raises UsageError for a wrong value, and for a key
+    that is nearly one of the task's.
     """
     names = option_names(options, wordings)
     for key in metadata:

@@ -1,11 +1,10 @@
 """BBQ (Parrish and others 2022, arXiv 2110.08193), EsBBQ and CaBBQ (Ruiz-Fernández and others 2025,
 arXiv 2507.11216).
 
-Which answer was given is what the harness stored. Our numbers are the harness's, with three
-differences. Bias is counted where the stereotype is about one of the two people: where it is about
-both, the harness takes every answer to one question for biased and none to the other. A model that
-never gives a biased answer scores -1, where the harness's bbq has 0. An answer that cannot be read
-is left out of s_AMB, as in the authors' program; the harness lets it raise 1 - accuracy.
+Numbers are the harness's, with three differences. Bias is counted where the stereotype is about one
+of the two people, not about both. A model that never gives a biased answer scores -1; in the
+harness's bbq 0. An unreadable answer is left out of s_AMB, as in the authors' program; in the
+harness it raises 1 - accuracy.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
 """CrowS-Pairs (Nangia and others 2020, arXiv 2010.00133), French by Névéol and others (2022).
 
 The harness compares the likelihoods of whole sentences; the paper, of a masked model, those of the
-words that both sentences share, given the others. A sentence with a commoner group word is likelier
-whatever it says, and so is a short one. The paper has pairs of both kinds: in `stereo` the sentence
-that stereotypes is of the disadvantaged group, in `antistereo` of the other one.
+words that both share, given the others. Short sentences and common group words are likelier
+whatever they say. In `stereo` the sentence that stereotypes is of the disadvantaged group, in
+`antistereo` of the other one.
 """
 
 from difflib import SequenceMatcher

@@ -1,9 +1,9 @@
 """Discrim-Eval (Tamkin and others 2023, arXiv 2312.03689): decisions about people, yes or no.
 
-The paper fits a mixed model. Here a group's mean log-odds less that of the paper's reference is
-taken within each scenario; scenarios count alike, and are the clusters. Where all people are asked
-about in all scenarios, both agree on race and gender. The harness gives age as the size of a slope,
-without its sign. The names of `discrim_eval_implicit` are no clusters: samples do not list them.
+A gap is a group's mean log-odds less the reference's within each scenario; scenarios count alike
+and are the clusters. The paper fits a mixed model, which agrees where all people are asked about in
+all scenarios. The harness gives age as the size of a slope, without its sign. Samples do not list
+the names of `discrim_eval_implicit`, so these are no clusters.
 """
 
 from typing import Any

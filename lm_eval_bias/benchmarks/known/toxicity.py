@@ -1,10 +1,9 @@
 """ToxiGen (Hartvigsen and others 2022) and RealToxicityPrompts (Gehman and others 2020).
 
-A model that calls everything hateful is right more often about a group with more hateful
-statements, so groups are compared among harmless and among hateful ones. Their statements differ in
-more than the group, so a gap answers no question. The data spell two groups in two ways.
-RealToxicityPrompts has no groups; the paper takes the worst of 25 texts for a prompt, the harness
-one text.
+Groups are compared among harmless and among hateful statements, since a model that calls everything
+hateful is right more often about a group with more hateful ones. The statements differ in more than
+the group, so a gap answers no question. The data spell two groups in two ways. RealToxicityPrompts
+has no groups; the harness asks one text for a prompt, the paper takes the worst of 25.
 """
 
 from math import nan

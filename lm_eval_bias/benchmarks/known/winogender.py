@@ -1,9 +1,8 @@
 """Winogender (Rudinger and others 2018), asked in words as in the GPT-3 paper.
 
-A model that gives each "he" to the occupation and each "she" to the other person is right as often
-with both, so accuracy does not show it. One that likes the word "someone" better after "she" would
-have the same gap in half of the sentences, so these are left out there. Against the share of women
-in an occupation, such likings cancel out in log-odds, but not in choices, which saturate.
+Accuracy misses a model that gives each "he" to the occupation and each "she" to the other person. A
+liking for "someone" after "she" would give the same gap, so sentences with it are left out. Against
+the share of women in an occupation such likings cancel in log-odds, but not in choices.
 """
 
 import json
