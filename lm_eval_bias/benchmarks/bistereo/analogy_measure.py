@@ -47,7 +47,7 @@ _COUNTS = (
     _exact(
         "left_out",
         "count",
-        "Analogies without an answer in some context: unusable, or cut off by a limit.",
+        "Analogies that lack an answer in some context: unusable, or cut off by a limit.",
         better="lower",
     ),
     _exact("analogies", "count", "Analogies with an answer about C itself.", by="gender"),

@@ -94,7 +94,12 @@ GAPS = (
         cell="Table 2",
     ),
     _shown("delta_p", "p", "Two-sided p of delta, by structured permutation."),
-    _shown("mean_intensity", "points", "Mean of M0.", cell="Table 3, mean"),
+    _shown(
+        "mean_intensity",
+        "points",
+        "Mean of M0, the mean intensities of all pairs.",
+        cell="Table 3, mean",
+    ),
     _shown(
         "events", "count", "Events in delta and the gaps: every pair of named groups has a number."
     ),
@@ -127,7 +132,7 @@ GAPS = (
     _exact(
         "std_intensity", "points", "Standard deviation of M0.", cell="Table 3, standard deviation"
     ),
-    _exact("min_z", "SD", "Least cell of M.", cell="Table 7, minimum"),
+    _exact("min_z", "SD", "Least cell of M, which is M0 standardised.", cell="Table 7, minimum"),
     _exact("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum"),
 )
 REFUSED = _shown("refused", "%", "Answers that decline.", better="lower")
@@ -141,7 +146,7 @@ MASSES = (
     _shown(
         "off_scale",
         "%",
-        "Mean probability that it begins with a number beyond the scale.",
+        "Mean probability that it begins with a number off the scale.",
         better="lower",
     ),
 )

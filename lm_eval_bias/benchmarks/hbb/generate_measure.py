@@ -82,8 +82,8 @@ GENERATED_METRICS = (
     Metric(
         "chance_share",
         "%",
-        "Test instances expected at the threshold with as many answers, if both "
-        "identities had the same probabilities.",
+        "Test instances expected at the threshold if both identities had equal "
+        "probabilities, with as many answers.",
         by="category",
     ),
     Metric(
