@@ -51,11 +51,16 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
         size, groups = _fit(columns, owners, shown.words)
         texts = zip(*(columns[i][1:] for i in shown.words), strict=True)
         tall = [ceil(widest(row, SIZES[size]) / TEXT) for row in texts] or [1]
-        titles = max(
-            len(_lines(c[0], c[1:], i in shown.words, SIZES[size])[0])
-            for i, c in enumerate(columns)
+        titles = (
+            2
+            + max(  # two for the rules and the panel's name
+                (
+                    len(_lines(c[0], c[1:], i in shown.words, SIZES[size])[0])
+                    for i, c in enumerate(columns)
+                ),
+                default=0,
+            )
         )
-        titles += 2  # the rules and the panel's name
         above = LEADS["normalsize"] * (2 + ceil(widest([caption + " (continued)"], 10) / WIDTH))
         page = int((PAGE - above) / LEADS[size])
         lines = max(sum(tall), len(shown.rows))
