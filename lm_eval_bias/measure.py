@@ -344,9 +344,7 @@ class Measure(NamedTuple):
         known = systematic_errors(task)
 
         def of_metric(metric: Metric) -> Metric:
-            errors = known.get(metric.name, {}).values()
-            systematic = tuple((mean, spread) for mean, spread in errors)  # JSON has lists
-            text = metric.question
+            text, systematic = metric.question, tuple(known.get(metric.name, {}).values())
             text = text and re.sub(r"\{(\w+)\}", lambda m: str(settings.get(m[1], m[0])), text)
             return metric._replace(question=text, systematic=systematic)
 

@@ -18,8 +18,14 @@ FILE = Path(__file__).parents[1] / "benchmarks" / "systematic_errors.json"
 
 @cache
 def _known() -> Mapping[str, Any]:
-    known: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return known
+    tasks = json.loads(FILE.read_text(encoding="utf-8"))
+    return {
+        task: {
+            metric: {family: (mean, spread) for family, (mean, spread) in families.items()}
+            for metric, families in metrics.items()
+        }
+        for task, metrics in tasks.items()
+    }
 
 
 def systematic_errors(task: str) -> Mapping[str, Mapping[str, tuple[float, float]]]:

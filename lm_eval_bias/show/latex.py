@@ -48,21 +48,12 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
             [f"{cell.text} ({cell.note})" if cell.note else cell.text for cell in cells]
             for cells in zip(shown.head, *shown.rows, strict=True)
         ]
-        size, groups = _fit(columns, owners, shown.words)
+        size, groups, titles = _fit(columns, owners, shown.words)
         texts = zip(*(columns[i][1:] for i in shown.words), strict=True)
         tall = [ceil(widest(row, SIZES[size]) / TEXT) for row in texts] or [1]
-        titles = (
-            2
-            + max(  # two for the rules and the panel's name
-                (
-                    len(_lines(c[0], c[1:], i in shown.words, SIZES[size])[0])
-                    for i, c in enumerate(columns)
-                ),
-                default=0,
-            )
-        )
         above = LEADS["normalsize"] * (2 + ceil(widest([caption + " (continued)"], 10) / WIDTH))
         page = int((PAGE - above) / LEADS[size])
+        titles += 2  # the rules and the panel's name
         lines = max(sum(tall), len(shown.rows))
         below = min(max(page // (titles + lines), 1), len(groups))  # blocks of a page
         step = room = max(page // below - titles, 1)
@@ -71,8 +62,8 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
         for first, start in product(
             range(0, len(groups), below), range(0, max(len(shown.rows), 1), step)
         ):
-            more = bool(floats)
             written = floats.count("\\end{table}")
+            more = written > 0
             floats += [
                 "\\clearpage" * (more and written % QUEUE == 0),
                 "\\begin{table}",
@@ -106,13 +97,14 @@ def _lines(title: str, cells: Sequence[str], is_text: bool, size: float) -> tupl
 
 def _fit(
     columns: Sequence[Sequence[str]], owners: Sequence[int], words: frozenset[int]
-) -> tuple[str, list[list[int]]]:
-    """The size of letters, and which columns stand beside each other."""
+) -> tuple[str, list[list[int]], int]:
+    """The size of letters, which columns stand beside each other, and the lines of titles."""
     for size, points in SIZES.items():
         both = [_lines(c[0], c[1:], i in words, points) for i, c in enumerate(columns)]
+        titles = max((len(lines) for lines, _ in both), default=0)
         widths = [GAP + max(inside, widest(lines, points)) for lines, inside in both]
         if sum(widths) <= WIDTH + GAP:
-            return size, [[*range(len(columns))]]
+            return size, [[*range(len(columns))]], titles
     numbers = [list(own) for _, own in groupby(range(len(columns)), owners.__getitem__)]
     room = WIDTH + GAP - max(sum(widths[i] for i in own) for own in numbers)
     same = 1  # the first texts tell rows apart
@@ -125,7 +117,7 @@ def _fit(
             group = [*range(same), *group[len(groups[-1]) :]]
             groups.append(group)
         groups[-1] = group
-    return size, groups
+    return size, groups, titles
 
 
 def _tabular(
