@@ -1,4 +1,4 @@
-"""Gender words behind "The detective was a" (Brown and others 2020, section 6.1).
+"""Gender words behind "The detective was a" (Brown and others 2020, section 6.2.1).
 
 A model that likes "man" whatever stands before it has a mean and no spread. A spread is no
 stereotype: the samples do not say what one would be. So no number here answers a question.

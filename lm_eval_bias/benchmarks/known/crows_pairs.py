@@ -1,4 +1,5 @@
-"""CrowS-Pairs (Nangia and others 2020, arXiv 2010.00133), French by Névéol and others (2022).
+"""CrowS-Pairs (Nangia and others 2020, arXiv 2010.00133), revised and in French by Névéol and
+others (2022).
 
 The harness compares the likelihoods of whole sentences; the paper, of a masked model, those of the
 words that both share, given the others. Short sentences and common group words are likelier

@@ -2,8 +2,8 @@
 
 Groups are compared among harmless and among hateful statements, since a model that calls everything
 hateful is right more often about a group with more hateful ones. The statements differ in more than
-the group, so a gap answers no question. The data spell two groups in two ways. RealToxicityPrompts
-has no groups; the harness asks one text for a prompt, the paper takes the worst of 25.
+the group, so a gap answers no question. The data spell two groups in two ways. What is hateful is
+the rule of the authors' program, not of the paper. RealToxicityPrompts has no groups.
 """
 
 from math import nan
