@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished_runs.known
     tasks = {run.task for run in finished_runs.runs}
     declared = {
-        name: _known(task, known[plan.whole_task(task, known)], arguments.include_path)
+        name: task_info(task, known[plan.whole_task(task, known)], arguments.include_path)
         for name, task in known.items()
         if name in tasks
     }
@@ -142,11 +142,13 @@ def printed(html: str) -> bytes | None:
         return None
 
 
-def _known(task: catalogue.Task, whole: catalogue.Task, include_path: Sequence[Path]) -> TaskInfo:
-    """whole: the task that it is a fixed size of, or itself."""
+def task_info(
+    task: catalogue.Task, whole: catalogue.Task | None = None, include_path: Sequence[Path] = ()
+) -> TaskInfo:
+    """whole: the task that it is a fixed size of."""
     declared = task.options.declared() if task.options else {}
     return TaskInfo(
-        task.about if whole is task else f"{whole.about} ({task.about})",
+        task.about if whole in (None, task) else f"{whole.about} ({task.about})",
         task.paper,
         str(task.metadata.get("version", "")).removesuffix(".0"),
         task.measure.exhibits if task.measure else (),

@@ -15,7 +15,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.hbb import exhibits as hbb_exhibits
 from lm_eval_bias.benchmarks.mist import exhibits as mist_exhibits
 from lm_eval_bias.catalogue import task as task_of
-from lm_eval_bias.commands.report import _known
+from lm_eval_bias.commands.report import task_info
 from lm_eval_bias.data import content, paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, rows
 from lm_eval_bias.results.runs import Run
@@ -49,8 +49,7 @@ def sent(task, **settings):
 
 
 def beside(exhibit, one):
-    task = task_of(one.task)
-    return exhibited.paper_rows(exhibit, one, _known(task, task, ()))
+    return exhibited.paper_rows(exhibit, one, task_info(task_of(one.task)))
 
 
 def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_none():
