@@ -208,7 +208,7 @@ def _with_documents(
             moved = pairs[run.results, task].moved_most((metric.name, verdict.rule.group))
             for gain, record in moved:
                 texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
-                verdict.todo += f"; {gain:.2g} of it by {shortened(', '.join(texts))}"
+                verdict.todo += f"\n{gain:.2g} of it: {shortened(', '.join(texts))}"
         if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
             continue
         if task not in pilots:

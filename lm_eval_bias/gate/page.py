@@ -130,19 +130,21 @@ def _name(verdict: Verdict) -> str:
     return f"{verdict.task} {subject(verdict)}".removeprefix(f"{EVERY} ")
 
 
+def _in_line(lines: str) -> str:
+    return lines.replace("\n", "; ")
+
+
 def brief(shown: Page, judged: Judged) -> Page:
     """A line for each verdict, without values, settings and method."""
-    lines = [
-        line
-        for section, verdicts in zip(shown.sections, judged.values(), strict=True)
-        for line in [
-            section.title,
-            *(
-                "  " + ": ".join(filter(None, (WORDS[v.verdict], _name(v), v.reason, v.todo)))
-                for v in _ordered(verdicts)
-            ),
-        ]
-    ]
+    lines = []
+    for section, verdicts in zip(shown.sections, judged.values(), strict=True):
+        lines.append(section.title)
+        for v in _ordered(verdicts):
+            todo, *moved = v.todo.split("\n")
+            lines.append(
+                "  " + ": ".join(filter(None, (WORDS[v.verdict], _name(v), v.reason, todo)))
+            )
+            lines += [f"    {line}" for line in moved]
     return shown._replace(lead=[*shown.lead, *lines], sections=[], remarks={}, legend=[])
 
 
@@ -153,7 +155,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
             Cell(WORDS[verdict.verdict]),
             Cell(condition(verdict)),
             Cell(numbers(verdict)),
-            Cell(verdict.reason, details(verdict), verdict.todo and f"-> {verdict.todo}"),
+            Cell(verdict.reason, details(verdict), verdict.todo and f"-> {_in_line(verdict.todo)}"),
         ]
         for verdict in _ordered(verdicts)
     ]
@@ -175,7 +177,7 @@ def annotation_lines(judged: Judged) -> list[str]:
                 title = _escaped(f"bias gate {WORDS[verdict.verdict]}: {name}")
                 title = title.replace(":", "%3A").replace(",", "%2C")
                 rule = ": ".join(filter(None, (condition(verdict), numbers(verdict))))
-                message = _escaped(". ".join([rule, verdict.reason, verdict.todo]))
+                message = _escaped(". ".join([rule, verdict.reason, _in_line(verdict.todo)]))
                 lines.append(f"::{kind} title={title}::{message}")
     return lines
 

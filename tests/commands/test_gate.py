@@ -301,7 +301,7 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(
     (suite,) = checked((tmp_path / "j.xml").read_text())
     written = suite.find("testcase/failure").text, (tmp_path / "summary.md").read_text()
     for shown in (out, *written):  # each names three analogies
-        assert len(re.findall(r"; \d\S* of it by [^;]+::", shown)) == 3
+        assert len(re.findall(r"\d\S* of it: [^;\n]+::", shown)) == 3
     worse = abs(number_in(asked / "new") - 50) - abs(number_in(asked / "old") - 50)
     assert f" {worse:.1f} points worse, [" in out
 
