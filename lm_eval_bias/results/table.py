@@ -104,7 +104,8 @@ def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> s
     if not unit:
         return f"{value:.4g}"
     shown = [x for x in (value, *beside) if isfinite(x)]
-    needed = max(*map(_decimals, shown), _decimals(max(shown) - min(shown)))
+    width = max(shown) - min(shown)
+    needed = max(_decimals(x) for x in (*shown, width) if abs(x) >= width / 10_000)
     least = 1 if unit == "count" else DECIMALS.get(unit, 3)
     text = f"{value:,.{min(max(least, needed), _MOST_DECIMALS)}f}"
     if text.strip("-0.,"):

@@ -200,6 +200,8 @@ def test_cells_of_several_settings_are_told_apart(monkeypatch):
         (-1e-15, "points", (), "0.0"),  # the noise of a sum
         (1e-8, "points", (), "1.0e-08"),
         (3.0, "points", (0.002, 6.0), "3.000"),  # so that its lower end, 0.002, is told from 0
+        (1.389, "nats", (2.6e-8, 4.0), "1.389"),  # an end that is nearly 0 is a number of its own
+        (2.6e-8, "nats", (1.389, 4.0), "2.6e-08"),
         (0.0004, "p", (), "<0.001"),
         (0.0, "p", (), "<0.001"),
         (0.04, "p", (), "0.040"),
