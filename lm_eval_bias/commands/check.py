@@ -9,10 +9,9 @@ from lm_eval_bias.data import schema
 from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError, read_options
 
-DESCRIPTION = """List what is wrong with files that replace a task's items, groups or data
-(--metadata items=FILE groups=FILE data=FILE): file, line, field and cause. A table (.tsv, .csv,
-.jsonl or a list in .yaml) holds items, names in .yaml hold groups. Give both if one refers to
-the other. Nothing is fetched. A run makes the same checks."""
+DESCRIPTION = """List what is wrong with files that replace a task's items, groups or data: file,
+line, field and cause. A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in
+.yaml hold groups. Give both if one refers to the other. A run makes the same checks."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

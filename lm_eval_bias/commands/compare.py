@@ -15,19 +15,16 @@ NOTHING = 2
 """The exit status where no task can be compared."""
 
 
-DESCRIPTION = """Compare two finished runs on the same documents (--log_samples), task by task:
-each primary number of both, and the second less the first with a 95 % interval and Holm's p. The
-largest difference in standard errors comes first. Tasks with other documents, items, prompts,
-options, version or chat template are named and left out; the exit status is 2 if none is left."""
+DESCRIPTION = """Compare two finished runs on the same documents (--log_samples): each primary
+number of both, and the second less the first with a 95 % interval and Holm's p. The largest
+difference in standard errors comes first. Tasks asked otherwise are named and left out; the exit
+status is 2 if none is left."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     finished.add_named_runs(parser, "two folders or files of runs, A and B, or one with --models")
     parser.add_argument(
-        "--models",
-        metavar="NAME",
-        nargs=2,
-        help="a model of A and one of B; of one folder, two of its models",
+        "--models", metavar="NAME", nargs=2, help="a model of A and one of B, or two of one folder"
     )
     finished.add_tasks(parser)
     finished.add_metrics(parser)
@@ -42,21 +39,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TASK",
         action="append",
         default=[],
-        help="any task with samples: compare the mean of --metric over its documents",
+        help="any task with samples: the mean of --metric over its documents",
     )
     parser.add_argument(
         "--cluster",
         metavar="COLUMN",
-        help="with --task: the documents' column that names their cluster; by default each "
-        "is its own",
+        help="with --task: the column that names the cluster of a document; default: each its own",
     )
     parser.add_argument(
-        "--groups", action="store_true", help="the numbers of groups too, such as categories"
+        "--groups", action="store_true", help="also the numbers of groups, such as categories"
     )
     parser.add_argument(
-        "--common",
-        action="store_true",
-        help="where one run has more documents, compare those of both",
+        "--common", action="store_true", help="only the documents that both runs have"
     )
     finished.add_output(parser)
 

@@ -11,7 +11,7 @@ ACTIONS = ("fetch", "list")
 
 
 DESCRIPTION = """Fetch the data of tasks with `official` in their name, which a paper's authors
-released. A run fetches missing data itself; this command serves a machine without a network.
+released. A run fetches missing data itself, unless the machine has no network.
 
   fetch  get what is missing or differs from the pinned commit, and check it
   list   the files of each source, their folder, and which are right

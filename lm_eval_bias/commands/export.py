@@ -26,8 +26,7 @@ _ID = r"[\w.-]+/[\w.-]+"
 DESCRIPTION = """Convert the primary numbers of finished runs: `hub` makes entries for
 .eval_results/ of a model's repository, `every-eval-ever` a record for each number in its schema
 0.3.0. Files that exist keep all but older numbers of the same task. Of a signed number,
-`every-eval-ever` has the distance from the null value; `hub` leaves it out, as a line says.
-Without --output the result is printed."""
+`every-eval-ever` has the distance from the null value; `hub` leaves it out."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,15 +42,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--samples",
         action="store_true",
         default=None,
-        help="for every-eval-ever: questions and answers too, in a file beside each record",
+        help="for every-eval-ever: also questions and answers",
     )
+    parser.add_argument("--model", metavar="NAME", help="this model only; hub needs it for several")
     parser.add_argument(
-        "--model", metavar="NAME", help="this model only; for hub, needed if there are several"
-    )
-    parser.add_argument(
-        "--model_id",
-        metavar="OWNER/NAME",
-        help="the model's name on the hub, if it ran under another",
+        "--model_id", metavar="OWNER/NAME", help="the model's name on the hub, if another"
     )
     finished.add_tasks(parser)
     finished.add_metrics(parser)
@@ -64,7 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relationship",
         choices=records.RELATIONSHIPS,
-        help="for every-eval-ever: to the model's developer; default other",
+        help="for every-eval-ever: to the model's developer; default: other",
     )
 
 

@@ -48,8 +48,7 @@ def add_named_runs(parser: argparse.ArgumentParser, help: str) -> None:
         action="extend",
         choices=ACROSS.values(),
         default=[],
-        help=f"conditions in which runs may differ, which then name their models: "
-        f"{', '.join(ACROSS.values())}",
+        help=f"runs that differ in these are models of their own: {', '.join(ACROSS.values())}",
     )
 
 

@@ -31,14 +31,9 @@ Pairs = dict[tuple[Path, str], Pair]
 """By the results and the task of the run that is judged."""
 
 
-DESCRIPTION = """Judge finished runs by a file of rules: bounds on numbers, on their distance
-from the null value or on a paired change from a baseline, and caps on refusals and unusable
-answers. A rule passes if the whole interval keeps it and fails if the whole interval breaks it
-(Holm over a model's rules). Otherwise it is inconclusive, and the output says how many documents
-would decide.
-
---init writes the first rules: a model fails if a number that tests a question is significantly
-worse than the baseline's, or if all together are.
+DESCRIPTION = """Judge finished runs by a file of rules. A rule passes if the whole interval
+keeps it and fails if the whole interval breaks it (Holm over a model's rules). Otherwise it is
+inconclusive, and the output says how many documents would decide.
 
 Exit status: 0 all rules pass; 1 a rule fails, or its number is missing or NaN; 2 a mistake in
 the command or the rules, or an unreadable file; 3 none fails, some are inconclusive."""
@@ -53,7 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
     )
     parser.add_argument(
-        "--init", action="store_true", help="write rules from these runs, judge nothing"
+        "--init", action="store_true", help="write the rules: what gets significantly worse fails"
     )
     parser.add_argument(
         "--bound",
@@ -73,24 +68,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--save",
         metavar="FILE",
         type=Path,
-        help=f"write these runs as a baseline ({SUFFIX}), without prompts and answers; needs "
-        "no --rules",
+        help=f"write these runs as a baseline ({SUFFIX}), without prompts and answers",
     )
     parser.add_argument(
         "--nightly",
         metavar="N",
         type=int,
         default=1,
-        help="keep false FAILs to 5 in 100 series of N nights, not 5 in 100 nights",
+        help="false fails in 5 of 100 series of N nights, not of 100 nights",
     )
     parser.add_argument(
-        "--junit", metavar="FILE", type=Path, help="write the verdicts as JUnit XML too"
+        "--junit", metavar="FILE", type=Path, help="also write the verdicts as JUnit XML"
     )
     parser.add_argument(
         "--inconclusive", choices=("fail", "warn"), help="exit with 1 or 0 instead of 3"
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="print values, settings, warnings and method too"
+        "--verbose", action="store_true", help="also print values, settings, warnings and method"
     )
     finished.add_include_path(parser)
 

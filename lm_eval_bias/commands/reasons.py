@@ -23,10 +23,9 @@ ITEMS = ("economic",)
 """How economically successful a group is: the paper analyses these answers."""
 
 
-DESCRIPTION = """Print the most common key phrases, found by KeyBERT, of the reasons that a model
-gives for its ratings of social groups, and those of each cluster of groups. Ratings are left
-out, and the group becomes 'they'. It needs the extra: pip install 'lm-eval-bias[reasons]'.
---diversity prints Self-BLEU and entropy instead."""
+DESCRIPTION = """Print the most common key phrases (KeyBERT) of a model's reasons for its ratings
+of social groups, and those of each cluster of groups. The group becomes 'they'. It needs the
+extra: pip install 'lm-eval-bias[reasons]'."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +33,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     add("samples", help="samples_TASK_*.jsonl", metavar="SAMPLES", nargs="+", type=Path)
     clusters = "the results file of a run with clusters of groups"
     add("--clusters", help=clusters, metavar="RESULTS", type=Path)
-    items = f"only questions about items with one of these words; default {ITEMS[0]}; `all` for all"
+    items = f"only questions with one of these words; default: {ITEMS[0]}; `all` for all"
     add("--items", help=items, metavar="WORD", nargs="+", default=list(ITEMS))
-    model = (
-        f"sentence embedding model, a folder or a name; default {MODEL}, from {PACKAGE} if there"
-    )
+    model = f"sentence embedding model; default: {MODEL}, from {PACKAGE} if there"
     add("--model", help=model, metavar="NAME")
-    kind = "diversity by prompt style instead of key phrases"
+    kind = "Self-BLEU and entropy by prompt style instead"
     add("--diversity", help=kind, action="store_true")
     output = "write the tables as .json, for `lm-eval-bias report` too"
     add("--output", help=output, metavar="FILE", type=Path)

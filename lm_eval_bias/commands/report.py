@@ -20,12 +20,10 @@ from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError
 
-DESCRIPTION = """Write an overview, index.html, and a page for each model of finished runs
-(--log_samples): findings, the papers' tables and figures beside the papers' own numbers,
-warnings, and some questions with answers. The pages need no network and no script. Figures stand
-beside them as SVG, PNG and PDF, tables as CSV, LaTeX and Markdown. Of two runs of a model and
-task the newest counts; those in another wording, chat template or system message give its
-numbers a range."""
+DESCRIPTION = """Write web pages of finished runs (--log_samples): index.html and one for each
+model, with answers, the papers' tables and figures, and warnings. Figures stand beside them as
+SVG, PNG and PDF, tables as CSV, LaTeX and Markdown. Of two runs of a model and task the newest
+counts; those in another wording, chat template or system message give its numbers a range."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +42,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=runs.Place.named,
         action="append",
         default=[],
-        help="name the model of one folder or file below RUNS",
+        help="name the model of a folder or file below RUNS",
     )
     finished.add_tasks(parser)
     parser.add_argument(
-        "--no_figures", action="store_true", help="tables alone, without the extra `report`"
+        "--no_figures", action="store_true", help="without figures and the extra `report`"
     )
     parser.add_argument("--serif", action="store_true", help="figures in Times or a font like it")
     parser.add_argument(
@@ -59,13 +57,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cite",
         action="store_true",
-        help="also citations.bib: BibTeX of this program and the tasks' papers",
+        help="also citations.bib, for this program and the tasks' papers",
     )
     parser.add_argument(
         "--brief",
         action="store_true",
-        help="also brief.html, for a model card or a review board; and brief.pdf if a "
-        "Chromium is on PATH",
+        help="also brief.html, for a model card or a review board, and brief.pdf by Chromium",
     )
 
 
