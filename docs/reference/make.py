@@ -70,8 +70,9 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
         "",
         "Each benchmark has a table of its tasks and one of their options. Braces stand for "
         "several names: `hbb_{age,ses}` is `hbb_age` and `hbb_ses`. Documents are those of a whole "
-        "run; a dash means that only a run can count them. `lm-eval-bias tasks` prints the list "
-        "with the type of request.",
+        "run; a dash means that only a run can count them. No name in the last column means all "
+        "tasks. `groups=FILE` and `items=FILE` take [files of your own]"
+        "(../how-to/own_benchmark.md#ask-about-your-own-groups-or-items).",
     ]
     for folder, tasks in folders.items():
         lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
@@ -89,10 +90,12 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
         takes: dict[tuple[str, ...], list[str]] = {}
         for task in tasks:
             for option in task.options.rows():
-                takes.setdefault(option, []).append(task.name)
+                if not option[-1].startswith("a file like items/"):  # of all
+                    takes.setdefault(option, []).append(task.name)
         everything = [task.name for task in tasks]
-        lines += ["", "option for `--metadata` | default | what it sets | tasks"]
-        lines += ["---|---|---|---"]
+        if takes:
+            lines += ["", "option for `--metadata` | default | what it sets | tasks"]
+            lines += ["---|---|---|---"]
         lines += [" | ".join([*option, _short(n, everything)]) for option, n in takes.items()]
     lines += ["", "## Groups and tags", "", "name | tasks", "---|---"]
     for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
@@ -104,7 +107,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
             lines.append(f"`{config['group']}` | {_braces(members)}")
     tagged = [t.name for tasks in folders.values() for t in tasks if t.config.get("tag")]
     lines.append(f"tag `implicit_social_bias` | {_braces(tagged)}")
-    return "\n".join([*lines, ""])
+    return "\n".join([*map(str.rstrip, lines), ""])
 
 
 def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
@@ -114,22 +117,48 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
         "Each benchmark has a table of its numbers. Bold names stand in the harness's table; the "
         "others are in the `cells` of the results file. The second column has the unit, which "
         "direction is better, and the value of a model without bias, where they are known. "
-        "Brackets name the paper's table or figure. `lm-eval-bias tasks NAME` prints the same for "
-        "one task or number.",
+        "Brackets name the paper's table or figure. No name in the last column means all tasks. "
+        "`lm-eval-bias tasks NAME` prints the same for one task or number.",
     ]
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
     for folder, tasks in folders.items():
-        rows: dict[tuple[str, ...], list[str]] = {}
-        for task in tasks:
-            for metric in task.measure.metrics:
-                rows.setdefault(_row(metric), []).append(task.name)
-        everything = [task.name for task in tasks]
-        alike: dict[tuple[str, ...], list[str]] = {}
-        for (name, *facts), names in rows.items():
-            alike.setdefault((*facts, _short(names, everything)), []).append(name)
-        lines += ["", f"## {folder}", ""]
+        for facts, names in _rows(tasks).items():
+            found.setdefault(facts, {})[folder] = names
+    tables: dict[str, list[tuple[str, ...]]] = {
+        "Several benchmarks": [],
+        **{f: [] for f in folders},
+    }
+    for facts, named in found.items():
+        folder, *others = named
+        title, names = (
+            ("Several benchmarks", ", ".join(named)) if others else (folder, named[folder])
+        )
+        tables[title].append((*facts, names))
+    for title, rows in tables.items():
+        lines += ["", f"## {title}", ""]
         lines += ["metric | unit, better, without bias | what it is | tasks", "---|---|---|---"]
-        lines += [" | ".join([", ".join(names), *facts]) for facts, names in alike.items()]
-    return "\n".join([*lines, ""])
+        lines += [" | ".join(row) for row in rows]
+    return "\n".join([*map(str.rstrip, lines), ""])
+
+
+def _rows(tasks: list[catalogue.Task]) -> dict[tuple[str, str, str], str]:
+    """The numbers of a benchmark -> their tasks. Numbers of one description share a row."""
+    uses: dict[tuple[str, str, str], list[tuple[Metric, str]]] = {}
+    for task in tasks:
+        for metric in task.measure.metrics:
+            uses.setdefault((metric.name, *_facts(metric)), []).append((metric, task.name))
+    alike: dict[tuple[str, str], tuple[list[str], set[str]]] = {}
+    for (name, facts, about), used in uses.items():
+        cells = dict.fromkeys(metric.cell for metric, _ in used if metric.cell)
+        about += f" ({'; '.join(cells)})" if cells else ""
+        names, of_tasks = alike.setdefault((facts, about), ([], set()))
+        names.append(f"**`{name}`**" if any(metric.primary for metric, _ in used) else f"`{name}`")
+        of_tasks.update(task for _, task in used)
+    everything = [task.name for task in tasks]
+    return {
+        (", ".join(names), *facts): _short([t for t in everything if t in of_tasks], everything)
+        for facts, (names, of_tasks) in alike.items()
+    }
 
 
 def _braces(names: list[str]) -> str:
@@ -159,9 +188,9 @@ def _joined(rests: list[list[str]]) -> str:
 
 
 def _short(names: list[str], everything: list[str]) -> str:
-    """Some of the tasks in few words: a star stands for any text."""
+    """Some of the tasks in few words, all of them in none: a star stands for any text."""
     if names == everything:
-        return "all"
+        return ""
     others = [name for name in everything if name not in names]
     shown, left_out = _patterns(names, others), _patterns(others, names)
     short = shown if len(shown) <= len(left_out) else ["all but", *left_out]
@@ -179,12 +208,10 @@ def _patterns(names: list[str], others: list[str]) -> list[str]:
     return [f"`{pattern}`" for pattern in patterns]
 
 
-def _row(metric: Metric) -> tuple[str, ...]:
-    name, unit, better, null_value, cell, description = row(metric)
-    name = f"**`{name}`**" if metric.primary else f"`{name}`"
+def _facts(metric: Metric) -> tuple[str, str]:
+    _, unit, better, null_value, _, description = row(metric)
     by = f"by {metric.by}" if metric.by else ""
-    facts = ", ".join(filter(None, (unit, better, null_value, by)))
-    return name, facts, description + (f" ({cell})" if cell else "")
+    return ", ".join(filter(None, (unit, better, null_value, by))), description
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ GENERATED_METRICS = (
     _exact(
         "refused",
         "%",
-        "Questions that the model declines; they are unanswered too.",
+        "Answers that decline; they are unanswered too.",
         better="lower",
         primary=True,
     ),

@@ -109,8 +109,7 @@ METRICS = (
         "log_odds_gap",
         "nats",
         "Score of the desirable less the undesirable descriptor, in positive less that "
-        "in negative context; words alone give it too: *fair* is also just, *dark* "
-        "gloomy.",
+        "in negative context; words alone give it too: *fair* is also just.",
     ),
     Metric(
         "within_threshold",
@@ -124,7 +123,7 @@ METRICS = (
     Metric(
         "unanswered",
         "%",
-        "Pairs without two usable likelihoods.",
+        "Questions without a usable answer.",
         better="lower",
         primary=True,
         stderr=False,

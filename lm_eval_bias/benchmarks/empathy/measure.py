@@ -135,7 +135,7 @@ GAPS = (
     _exact("min_z", "SD", "Least cell of M, which is M0 standardised.", cell="Table 7, minimum"),
     _exact("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum"),
 )
-REFUSED = _shown("refused", "%", "Answers that decline.", better="lower")
+REFUSED = _shown("refused", "%", "Answers that decline; they are unanswered too.", better="lower")
 MASSES = (
     _shown(
         "number_mass",

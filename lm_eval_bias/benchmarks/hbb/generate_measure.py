@@ -50,17 +50,12 @@ INVALID = {
 neither; cannot be read; ends within its reasoning."""
 
 
-def _like_hbb(name: str, **changes: Any) -> Metric:
-    return HBB.metric(name)._replace(**changes)
-
-
 GENERATED_METRICS = (
     HBB.metric("excess_log_odds")._replace(
         name="excess_difference",
         unit="points",
         description="beyond_chance_difference less that of placebos of like edit; common knowledge "
-        "(wealthy, homeless) or a liking for a letter can raise it; NaN for Gender, "
-        "whose options differ.",
+        "or a liking for a letter can raise it; NaN for Gender, whose options differ.",
         above="who the person is moves an answer by {size} more than other words do",
         below="other words move an answer by {size} more than who the person is",
         between_models="beyond_chance_difference",
@@ -73,11 +68,7 @@ GENERATED_METRICS = (
         "Valid answers that are a; with order=paper, a value far from 50 hides the bias.",
         stderr=False,
     ),
-    _like_hbb(
-        "instances",
-        description="Test instances with a valid answer on both sides; the total is without "
-        "placebos.",
-    ),
+    HBB.metric("instances"),
     HBB.metric("bias_score"),
     Metric(
         "chance_share",
@@ -110,7 +101,7 @@ GENERATED_METRICS = (
     ),
     HBB.metric("biased_count"),
     *(
-        _like_hbb(name, primary=False)
+        HBB.metric(name)._replace(primary=False)
         for name in (
             "mean_difference",
             "placebo_difference",
@@ -118,10 +109,7 @@ GENERATED_METRICS = (
             "position_preference",
         )
     ),
-    _like_hbb(
-        "left_out",
-        description="Test instances that lack a valid answer on a side or were cut off by a limit.",
-    ),
+    HBB.metric("left_out"),
     Metric(
         "unanswered",
         "%",

@@ -123,12 +123,10 @@ METRICS = (
     by_category(
         "instances",
         "count",
-        "Test instances with all questions answered; the total is without placebos.",
+        "Test instances with answers on both sides; the total is without placebos.",
         stderr=False,
     ),
-    primary(
-        "unanswered", "%", "Questions without a usable likelihood.", better="lower", stderr=False
-    ),
+    primary("unanswered", "%", "Questions without a usable answer.", better="lower", stderr=False),
     Metric(
         "biased_count",
         "count",
@@ -160,7 +158,7 @@ METRICS = (
     Metric(
         "left_out",
         "count",
-        "Test instances without an answer: unusable, or cut off by a limit.",
+        "Test instances that lack an answer on a side: unusable, or cut off by a limit.",
         better="lower",
         stderr=False,
     ),

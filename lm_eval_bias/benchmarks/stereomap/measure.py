@@ -603,7 +603,7 @@ PEOPLE = (
     _exact("people_rho", "score", "Rank correlation of the 24 with people's."),
 )
 BY_LIKELIHOOD = (
-    _exact("unanswered", "%", "Questions whose likelihoods are no numbers.", better="lower"),
+    _exact("unanswered", "%", "Questions without a usable answer.", better="lower"),
     _exact(
         "rating_mass",
         "%",

@@ -84,7 +84,7 @@ COMPARED = [
 _exact = partial(Metric, stderr=False, primary=True)
 EXAMPLES = _exact("examples", "count", "Examples that are scored.")
 TIES = _exact("ties", "%", "Examples with two equal scores, which count half.")
-UNANSWERED = _exact("unanswered", "%", "Questions without usable likelihoods.", better="lower")
+UNANSWERED = _exact("unanswered", "%", "Questions without a usable answer.", better="lower")
 SENTENCE_METRICS = (*COMPARED, TIES, UNANSWERED, EXAMPLES)
 
 
