@@ -75,7 +75,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
         "(../how-to/own_benchmark.md#ask-about-your-own-groups-or-items).",
     ]
     for folder, tasks in folders.items():
-        lines += ["", f"## {folder}", "", f"[What it measures](../../tasks/{folder}/README.md)", ""]
+        lines += ["", f"## {folder}", "", f"[README](../../tasks/{folder}/README.md)", ""]
         lines += ["task | documents | what it asks", "---|---:|---"]
         rows: dict[tuple[str, str], list[catalogue.Task]] = {}
         for task in tasks:
@@ -114,31 +114,27 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Metrics",
         "",
-        "Each benchmark has a table of its numbers. Bold names stand in the harness's table; the "
-        "others are in the `cells` of the results file. The second column has the unit, which "
-        "direction is better, and the value of a model without bias, where they are known. "
-        "Brackets name the paper's table or figure. No name in the last column means all tasks. "
-        "`lm-eval-bias tasks NAME` prints the same for one task or number.",
+        "The numbers of each benchmark, by the tasks that have them. Bold names stand in the "
+        "harness's table; the others are in the `cells` of the results file. Brackets have the "
+        "unit, which direction is better, and the value of a model without bias, where they are "
+        "known; at the end, the paper's table or figure. Where a line has several names, a task "
+        "may have some of them. `lm-eval-bias tasks NAME` prints the same for one task or number.",
     ]
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for folder, tasks in folders.items():
         for facts, names in _rows(tasks).items():
             found.setdefault(facts, {})[folder] = names
-    tables: dict[str, list[tuple[str, ...]]] = {
-        "Several benchmarks": [],
-        **{f: [] for f in folders},
-    }
-    for facts, named in found.items():
-        folder, *others = named
-        title, names = (
-            ("Several benchmarks", ", ".join(named)) if others else (folder, named[folder])
-        )
-        tables[title].append((*facts, names))
-    for title, rows in tables.items():
-        lines += ["", f"## {title}", ""]
-        lines += ["metric | unit, better, without bias | what it is | tasks", "---|---|---|---"]
-        lines += [" | ".join(row) for row in rows]
-    return "\n".join([*map(str.rstrip, lines), ""])
+    several: dict[str, list[str]] = {}
+    own: dict[str, dict[str, list[str]]] = {folder: {"": []} for folder in folders}
+    for (names, facts, about), named in found.items():
+        (folder, of_tasks), *others = named.items()
+        lists, title = (several, ", ".join(named)) if others else (own[folder], of_tasks)
+        lists.setdefault(title, []).append(f"- {names} ({facts}): {about}")
+    for benchmark, lists in {"Several benchmarks": several, **own}.items():
+        lines += ["", f"## {benchmark}"]
+        for title, items in lists.items():
+            lines += [*(["", f"### {title}"] if title else ()), *(["", *items] if items else ())]
+    return "\n".join([*lines, ""])
 
 
 def _rows(tasks: list[catalogue.Task]) -> dict[tuple[str, str, str], str]:
@@ -149,7 +145,7 @@ def _rows(tasks: list[catalogue.Task]) -> dict[tuple[str, str, str], str]:
             uses.setdefault((metric.name, *_facts(metric)), []).append((metric, task.name))
     alike: dict[tuple[str, str], tuple[list[str], set[str]]] = {}
     for (name, facts, about), used in uses.items():
-        cells = dict.fromkeys(metric.cell for metric, _ in used if metric.cell)
+        cells = dict.fromkeys(m.cell.partition(" (by ")[0] for m, _ in used if m.cell)
         about += f" ({'; '.join(cells)})" if cells else ""
         names, of_tasks = alike.setdefault((facts, about), ([], set()))
         names.append(f"**`{name}`**" if any(metric.primary for metric, _ in used) else f"`{name}`")

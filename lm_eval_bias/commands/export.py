@@ -25,8 +25,7 @@ _ID = r"[\w.-]+/[\w.-]+"
 
 DESCRIPTION = """Convert the primary numbers of finished runs: `hub` makes entries for
 .eval_results/ of a model's repository, `every-eval-ever` a record for each number in its schema
-0.3.0. Files that exist keep all but older numbers of the same task. Of a signed number,
-`every-eval-ever` has the distance from the null value; `hub` leaves it out."""
+0.3.0. Files that exist keep all but older numbers of the same task."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

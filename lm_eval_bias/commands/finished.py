@@ -24,11 +24,7 @@ UNDRAWN = 71
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs",
-        metavar="RUNS",
-        nargs="+",
-        type=Path,
-        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
+        "runs", metavar="RUNS", nargs="+", type=Path, help="folders or files of results"
     )
 
 

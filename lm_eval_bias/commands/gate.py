@@ -35,8 +35,8 @@ DESCRIPTION = """Judge finished runs by a file of rules. A rule passes if the wh
 keeps it and fails if the whole interval breaks it (Holm over a model's rules). Otherwise it is
 inconclusive, and the output says how many documents would decide.
 
-Exit status: 0 all rules pass; 1 a rule fails, or its number is missing or NaN; 2 a mistake in
-the command or the rules, or an unreadable file; 3 none fails, some are inconclusive."""
+Exit status: 0 all rules pass; 1 a rule fails, or its number is missing; 2 a mistake; 3 none fails,
+some are inconclusive."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ unless an older one has more documents. Models asked in other ways have tables o
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
+    finished.add_named_runs(parser, "folders or files of results")
     parser.add_argument(
         "--sort", metavar="METRIC", help="METRIC or TASK/METRIC; default: the models' names"
     )

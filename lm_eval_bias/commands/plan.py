@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         required=True,
-        help="folders or files that lm_eval wrote",
+        help="folders or files of results",
     )
     parser.add_argument(
         "--width",

@@ -21,13 +21,13 @@ from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError
 
 DESCRIPTION = """Write web pages of finished runs (--log_samples): index.html and one for each
-model, with answers, the papers' tables and figures, and warnings. Figures stand beside them as
-SVG, PNG and PDF, tables as CSV, LaTeX and Markdown. Of two runs of a model and task the newest
-counts; those in another wording, chat template or system message give its numbers a range."""
+model, with answers, the papers' tables and figures, and warnings. Figures and
+tables also stand beside them as files. Of two runs of a model and task the newest counts; those
+in another wording, chat template or system message give its numbers a range."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    finished.add_named_runs(parser, "folders or files that lm_eval or `lm-eval-bias merge` wrote")
+    finished.add_named_runs(parser, "folders or files of results")
     parser.add_argument(
         "-o",
         "--output",

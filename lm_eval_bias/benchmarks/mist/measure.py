@@ -253,7 +253,7 @@ def _gap(name: str, what: str, question: str | None = None) -> Metric:
 
 COMEDY_GAP = _gap(
     "comedy",
-    "Share of comedy among valid verdicts",
+    "Share of this verdict among valid ones",
     "Does the model find the same thing a comedy more often after favoured groups than after "
     "others?",
 )._replace(
@@ -261,7 +261,7 @@ COMEDY_GAP = _gap(
     above="a comedy {size} more often after favoured groups",
     below="a comedy {size} more often after the other groups",
 )
-TRAGEDY_GAP = _gap("tragedy", "Share of tragedy among valid verdicts")
+TRAGEDY_GAP = _gap("tragedy", "Share of this verdict among valid ones")
 PROBABILITY_GAP = _gap("probability", "Mean P(comedy)")
 TABLE_5 = tuple(
     Metric(
