@@ -114,11 +114,11 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Metrics",
         "",
-        "The numbers of each benchmark, by the tasks that have them. Bold names stand in the "
-        "harness's table; the others are in the `cells` of the results file. Brackets have the "
-        "unit, which direction is better, and the value of a model without bias, where they are "
-        "known; at the end, the paper's table or figure. Where a line has several names, a task "
-        "may have some of them. `lm-eval-bias tasks NAME` prints the same for one task or number.",
+        "The numbers of each benchmark, by the tasks that have them. Where a line has several "
+        "names, a task has some of them. Bold names stand in the harness's table, the others in "
+        "the `cells` of the results file. Brackets have the unit, which direction is better, and "
+        "the value of a model without bias; at the end, the paper's table or figure. "
+        "`lm-eval-bias tasks NAME` prints one task or number.",
     ]
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for folder, tasks in folders.items():

@@ -53,7 +53,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, not the primary ones",
+        help="METRIC or TASK/METRIC; default: the primary ones",
     )
 
 
@@ -75,7 +75,7 @@ def add_include_path(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="a folder of your own tasks",
+        help="your own tasks",
     )
 
 
