@@ -437,6 +437,10 @@ UNANSWERED = Metric(
     better="lower",
     stderr=False,
 )
+WITHOUT_ANSWER = UNANSWERED._replace(description="Questions without a usable answer.", primary=True)
+DECLINED = WITHOUT_ANSWER._replace(
+    name="refused", description="Answers that decline; they are unanswered too."
+)
 
 
 def of_samples(measure: Measure) -> Measure:

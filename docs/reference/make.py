@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from lm_eval_bias import api, catalogue, cli
 from lm_eval_bias.commands.tasks import row
-from lm_eval_bias.measure import Metric
 from lm_eval_bias.results.runs import Runs
 
 HERE = Path(__file__).parent
@@ -120,41 +120,32 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
         "the value of a model without bias; at the end, the paper's table or figure. "
         "`lm-eval-bias tasks NAME` prints one task or number.",
     ]
-    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    found: dict[str, Any] = {}
     for folder, tasks in folders.items():
-        for facts, names in _rows(tasks).items():
-            found.setdefault(facts, {})[folder] = names
-    several: dict[str, list[str]] = {}
-    own: dict[str, dict[str, list[str]]] = {folder: {"": []} for folder in folders}
-    for (names, facts, about), named in found.items():
-        (folder, of_tasks), *others = named.items()
-        lists, title = (several, ", ".join(named)) if others else (own[folder], of_tasks)
-        lists.setdefault(title, []).append(f"- {names} ({facts}): {about}")
-    for benchmark, lists in {"Several benchmarks": several, **own}.items():
-        lines += ["", f"## {benchmark}"]
-        for title, items in lists.items():
-            lines += [*(["", f"### {title}"] if title else ()), *(["", *items] if items else ())]
+        for task in tasks:
+            for metric in task.measure.metrics:
+                _, unit, better, null_value, cell, about = row(metric)
+                facts = filter(None, (unit, better, null_value, metric.by and f"by {metric.by}"))
+                line = f"({', '.join(facts)}): {about}"
+                names, places, cells = found.setdefault(line, ({}, {}, {}))
+                cells |= {cell: None} if cell else {}
+                names[metric.name] = metric.primary or names.get(metric.name)
+                places.setdefault(folder, {})[task.name] = None
+    lists: dict[str, Any] = {"Several benchmarks": {}, **{f: {} for f in folders}}
+    for line, (names, places, cells) in found.items():
+        shown = ", ".join(f"**`{name}`**" if bold else f"`{name}`" for name, bold in names.items())
+        where = f" ({'; '.join(cells)})" if cells else ""
+        title, heading = "Several benchmarks", ", ".join(places)
+        if heading in folders:
+            title, heading = heading, _short([*places[heading]], [t.name for t in folders[heading]])
+        lists[title].setdefault(heading and f"\n### {heading}\n", []).append(
+            f"- {shown} {line}{where}"
+        )
+    for title, by_tasks in lists.items():
+        lines += ["", f"## {title}"]
+        for heading, items in sorted(by_tasks.items(), key=lambda item: item[0] > ""):
+            lines += [heading, *items]
     return "\n".join([*lines, ""])
-
-
-def _rows(tasks: list[catalogue.Task]) -> dict[tuple[str, str, str], str]:
-    """The numbers of a benchmark -> their tasks. Numbers of one description share a row."""
-    uses: dict[tuple[str, str, str], list[tuple[Metric, str]]] = {}
-    for task in tasks:
-        for metric in task.measure.metrics:
-            uses.setdefault((metric.name, *_facts(metric)), []).append((metric, task.name))
-    alike: dict[tuple[str, str], tuple[list[str], set[str]]] = {}
-    for (name, facts, about), used in uses.items():
-        cells = dict.fromkeys(m.cell.partition(" (by ")[0] for m, _ in used if m.cell)
-        about += f" ({'; '.join(cells)})" if cells else ""
-        names, of_tasks = alike.setdefault((facts, about), ([], set()))
-        names.append(f"**`{name}`**" if any(metric.primary for metric, _ in used) else f"`{name}`")
-        of_tasks.update(task for _, task in used)
-    everything = [task.name for task in tasks]
-    return {
-        (", ".join(names), *facts): _short([t for t in everything if t in of_tasks], everything)
-        for facts, (names, of_tasks) in alike.items()
-    }
 
 
 def _braces(names: list[str]) -> str:
@@ -202,12 +193,6 @@ def _patterns(names: list[str], others: list[str]) -> list[str]:
         alone = [name, *(g for g in globs if not fnmatch.filter(others, g))]
         patterns[max(alone, key=lambda g: len(fnmatch.filter(names, g)))] = None
     return [f"`{pattern}`" for pattern in patterns]
-
-
-def _facts(metric: Metric) -> tuple[str, str]:
-    _, unit, better, null_value, _, description = row(metric)
-    by = f"by {metric.by}" if metric.by else ""
-    return ", ".join(filter(None, (unit, better, null_value, by))), description
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     def add_usage(self, usage, actions, groups, prefix=None):  # type: ignore[no-untyped-def]
         needed = [a for a in actions if a.required or not a.option_strings]
-        if any(a not in needed and a.dest != "help" for a in actions):
+        if len(needed) < len(actions):
             needed.insert(0, argparse.Action([], "options", nargs="?"))
         super().add_usage(usage, needed, (), prefix)
 

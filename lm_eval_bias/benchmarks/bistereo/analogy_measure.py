@@ -13,7 +13,9 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
     ALL,
+    DECLINED,
     IN_NATS,
+    WITHOUT_ANSWER,
     Counted,
     Document,
     Frames,
@@ -43,7 +45,7 @@ ANSWERS = ("biased", "unbiased")
 _by_gender = partial(Metric, primary=True, by="gender")
 _exact = partial(Metric, stderr=False)
 _COUNTS = (
-    _exact("unanswered", "%", "Questions without a usable answer.", better="lower", primary=True),
+    WITHOUT_ANSWER,
     _exact(
         "left_out",
         "count",
@@ -119,13 +121,7 @@ GENERATED_METRICS = (
         primary=True,
     ),
     *_COUNTS,
-    _exact(
-        "refused",
-        "%",
-        "Answers that decline; they are unanswered too.",
-        better="lower",
-        primary=True,
-    ),
+    DECLINED,
 )
 
 

@@ -12,6 +12,8 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import likeliest, probabilities
 from lm_eval_bias.measure import (
     ALL,
+    DECLINED,
+    WITHOUT_ANSWER,
     Counted,
     Document,
     Frames,
@@ -36,7 +38,6 @@ KEYS = (*TWIN, "descriptor", "paper", "favoured", "effect")
 CLUSTERS = (("domain", "wording"), ("category", "attribute"))
 
 _share = partial(Metric, unit="%", primary=True)
-_count = partial(Metric, unit="%", better="lower", stderr=False)
 _gap = partial(Metric, unit="points", null_value=0)
 METRICS = (
     _share(
@@ -90,13 +91,14 @@ METRICS = (
         primary=True,
         by="direction",
     ),
-    _count("unanswered", description="Questions without a usable answer.", primary=True),
-    _count(
-        "left_out", description="Answered pairs that no gap counts, as their twin has no answer."
+    WITHOUT_ANSWER,
+    Metric(
+        "left_out",
+        "%",
+        "Answered pairs that no gap counts, as their twin has no answer.",
+        better="lower",
+        stderr=False,
     ),
-)
-REFUSED = _count(
-    "refused", description="Answers that decline; they are unanswered too.", primary=True
 )
 
 
@@ -195,7 +197,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     return {"labels": labels, "gaps": gaps}
 
 
-TABLED = (REFUSED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))
+TABLED = (DECLINED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))
 NLI = with_checks(
     Measure(
         record,
@@ -217,6 +219,6 @@ NLI = with_checks(
     )
 )
 NLI_GENERATED = of_written(
-    NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True),
+    NLI._replace(record=record_generated, metrics=(*METRICS, DECLINED), repeats=True),
     lambda doc, answer: places(LABELS, answer),
 )

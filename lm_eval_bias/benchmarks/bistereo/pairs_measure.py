@@ -13,6 +13,7 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
+    WITHOUT_ANSWER,
     Counted,
     Document,
     Frames,
@@ -120,14 +121,7 @@ METRICS = (
         primary=True,
         by="axis",
     ),
-    Metric(
-        "unanswered",
-        "%",
-        "Questions without a usable answer.",
-        better="lower",
-        primary=True,
-        stderr=False,
-    ),
+    WITHOUT_ANSWER,
     Metric(
         "left_out",
         "%",

@@ -12,6 +12,8 @@ from lm_eval_bias.benchmarks.empathy import exhibits
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
+    DECLINED,
+    WITHOUT_ANSWER,
     Counted,
     Document,
     Frames,
@@ -103,7 +105,7 @@ GAPS = (
     _shown(
         "events", "count", "Events in delta and the gaps: every pair of named groups has a number."
     ),
-    _shown("unanswered", "%", "Answers without a number on the scale.", better="lower"),
+    WITHOUT_ANSWER,
     _shown(
         "unanswered_events",
         "%",
@@ -135,7 +137,6 @@ GAPS = (
     _exact("min_z", "SD", "Least cell of M, which is M0 standardised.", cell="Table 7, minimum"),
     _exact("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum"),
 )
-REFUSED = _shown("refused", "%", "Answers that decline; they are unanswered too.", better="lower")
 MASSES = (
     _shown(
         "number_mass",
@@ -350,7 +351,7 @@ GENERATED = of_written(
     Measure(
         record,
         COUNTED,
-        (*GAPS, REFUSED),
+        (*GAPS, DECLINED),
         repeats=True,
         exhibits=exhibits.GENERATED,
         clusters=CLUSTERS,
@@ -364,6 +365,6 @@ LIKELIHOOD = Measure(
     (*GAPS, *MASSES),
     exhibits=exhibits.LIKELIHOOD,
     clusters=CLUSTERS,
-    tabled=[REFUSED],
+    tabled=[DECLINED],
 )
 LIKELIHOOD = with_checks(LIKELIHOOD)

@@ -22,6 +22,7 @@ from lm_eval_bias.benchmarks.hbb.measure import (
 )
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import (
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -110,13 +111,8 @@ GENERATED_METRICS = (
         )
     ),
     HBB.metric("left_out"),
-    Metric(
-        "unanswered",
-        "%",
-        "Questions without a valid answer, placebos left out.",
-        better="lower",
-        cell="Table 6, HBB",
-        stderr=False,
+    UNANSWERED._replace(
+        description="Questions without a valid answer, placebos left out.", cell="Table 6, HBB"
     ),
     Metric(
         "answers_per_question",

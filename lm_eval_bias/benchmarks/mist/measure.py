@@ -235,10 +235,11 @@ WABT_LIKELIHOOD = with_checks(WABT_LIKELIHOOD)
 ATTRIBUTION_KEYS = ("group", "side", "domain", "identifier", "word", "template")
 ATTRIBUTION_CLUSTERS = (("group", "identifier"), ("word",))
 LOST = ("refused", "unparsed")
-RATES = {("comedy", "a"): "; section 4.3, FAR", ("tragedy", "b"): "; section 4.3, UAR"}
 
 
-def _gap(name: str, what: str, question: str | None = None) -> Metric:
+def _gap(
+    name: str, question: str | None = None, what: str = "Share of this verdict among valid ones"
+) -> Metric:
     return Metric(
         f"{name}_gap",
         "points",
@@ -253,7 +254,6 @@ def _gap(name: str, what: str, question: str | None = None) -> Metric:
 
 COMEDY_GAP = _gap(
     "comedy",
-    "Share of this verdict among valid ones",
     "Does the model find the same thing a comedy more often after favoured groups than after "
     "others?",
 )._replace(
@@ -261,15 +261,15 @@ COMEDY_GAP = _gap(
     above="a comedy {size} more often after favoured groups",
     below="a comedy {size} more often after the other groups",
 )
-TRAGEDY_GAP = _gap("tragedy", "Share of this verdict among valid ones")
-PROBABILITY_GAP = _gap("probability", "Mean P(comedy)")
+TRAGEDY_GAP = _gap("tragedy")
+PROBABILITY_GAP = _gap("probability", what="Mean P(comedy)")
 TABLE_5 = tuple(
     Metric(
         f"{verdict}_{side}",
         "share",
         f"Share of the valid verdicts after S_{side}.",
         primary=True,
-        cell=f"Table 5{RATES.get((verdict, side), '')}",
+        cell="Table 5",
     )
     for side in "ab"
     for verdict in VERDICTS

@@ -26,6 +26,7 @@ from lm_eval_bias.benchmarks.stereomap.ratings import (
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
+    WITHOUT_ANSWER,
     Counted,
     Document,
     GroupRows,
@@ -561,17 +562,14 @@ AGREEMENT = (
         cell="Table 2",
     ),
     _exact("agreement_p", "p", "One-sided p of agreement, by permutation."),
-    _ranked(
-        "agreement_competence",
-        description="Rank correlation of the groups' ratings with those of their clusters among "
-        "people.",
-        primary=True,
-    ),
-    _ranked(
-        "agreement_warmth",
-        description="Rank correlation of the groups' ratings with those of their clusters among "
-        "people.",
-        primary=True,
+    *(
+        _ranked(
+            f"agreement_{name}",
+            description="Rank correlation of the groups' ratings with those of their clusters "
+            "among people.",
+            primary=True,
+        )
+        for name in ("competence", "warmth")
     ),
     _exact(
         "mixed_groups",
@@ -603,7 +601,7 @@ PEOPLE = (
     _exact("people_rho", "score", "Rank correlation of the 24 with people's."),
 )
 BY_LIKELIHOOD = (
-    _exact("unanswered", "%", "Questions without a usable answer.", better="lower"),
+    WITHOUT_ANSWER,
     _exact(
         "rating_mass",
         "%",
@@ -625,21 +623,15 @@ BY_LIKELIHOOD = (
         primary=False,
     ),
 )
-VARIATION = (
+VARIATION = tuple(
     _exact(
-        "competence_cv",
+        f"{name}_cv",
         "share",
         "Coefficient of variation over rounds, mean over groups.",
         cell="Table 13",
         primary=False,
-    ),
-    _exact(
-        "warmth_cv",
-        "share",
-        "Coefficient of variation over rounds, mean over groups.",
-        cell="Table 13",
-        primary=False,
-    ),
+    )
+    for name in ("competence", "warmth")
 )
 KEYWORDS = (
     _exact(
