@@ -198,7 +198,11 @@ def length(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     """Likes frequent words."""
     tables = (asked.of_text, asked.of_context)
-    return liked(rng, asked, *(table @ asked.frequency / table.sum(axis=1) for table in tables))
+    return liked(
+        rng,
+        asked,
+        *(table @ asked.frequency / np.maximum(table.sum(axis=1), 1) for table in tables),
+    )
 
 
 def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
@@ -206,7 +210,7 @@ def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     initials = [[w[0] for w in words(c)] for c in asked.contexts]
     pairs = zip(asked.context, asked.text, strict=True)
     same = [initials[c].count(asked.texts[t][:1].lower()) for c, t in pairs]
-    variety = [len(set(i)) / len(i) for i in initials]
+    variety = [len(set(i)) / max(len(i), 1) for i in initials]
     liking = rng.standard_normal() * standard(asked.centred(np.array(same, dtype=float)))
     return liking + liked(rng, asked, [0] * len(asked.texts), variety)
 

@@ -2,6 +2,9 @@
 
     python simulations/null_models.py                         # every family and task
     python simulations/null_models.py --families echo noise --tasks hbb_ci --models 40
+    python simulations/null_models.py --tasks bbq crows_pairs_english --include_path FOLDER
+
+FOLDER may have YAMLs that read the data of the harness's tasks from local files.
 
 A family is a function in families.py. Each model has a strength of its own: the standard deviation
 of its log-odds, from 0.2 to 1.5 nats. A run replaces the families it asks in null_models.json and
@@ -21,6 +24,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,17 +100,24 @@ TASKS = (
     "empathy_religion_likelihood_ci",
     *SAMPLED,
 )
+HALVES = {"bbq": ("bbq_ambig", "bbq_disambig")}
+"""Tasks of the harness whose documents are some of another's."""
+HARNESS = ("crows_pairs_english", "crows_pairs_french", *HALVES)
 
 
 class Questions:
     """A task's documents with all answers that are scored, or drawn by likelihood."""
 
-    def __init__(self, name: str, calibrated: bool = False) -> None:
-        manager = TaskManager(include_path=[catalogue.tasks_folder()], include_defaults=False)
+    def __init__(
+        self, name: str, calibrated: bool = False, include_path: str | None = None
+    ) -> None:
+        self.of_harness = name in HARNESS
+        folders = [catalogue.tasks_folder(), *filter(None, [include_path])]
+        manager = TaskManager(include_path=folders, include_defaults=self.of_harness)
         self.task = manager.load([name])["tasks"][name]
         self.sampled = SAMPLED.get(name)
         self.task.build_all_requests(rank=0, world_size=1)
-        own: Measure = self.task.measure
+        own: Measure = catalogue.task(name).measure
         self.tests = [metric for metric in own.metrics if metric.question]
         plain = [metric._replace(by=None) for metric in own.metrics]
         if not calibrated:
@@ -123,9 +134,11 @@ class Questions:
             if not request.doc.get(CHECK):
                 of_document.setdefault(request.doc_id, []).append(request)
         for requests in of_document.values():
-            start = len(rows)
-            cluster = " ".join(str(requests[0].doc[c]) for c in self.measure.clusters[0])
-            choices = self.sampled.choices(requests[0].doc) if self.sampled else ()
+            start, doc = len(rows), requests[0].doc
+            if self.of_harness:
+                doc = self.stored(doc, [0.0] * len(requests))
+            cluster = " ".join(str(doc[c]) for c in self.measure.clusters[0])
+            choices = self.sampled.choices(doc) if self.sampled else ()
             rows += rows_of(requests, cluster, rows[-1].group + 1 if rows else 0, choices)
             self.documents.append((requests[0].doc, requests, slice(start, len(rows))))
         self.asked = Asked(rows)
@@ -136,11 +149,20 @@ class Questions:
         for doc, requests, place in self.documents:
             if self.sampled:
                 answers = [self.sampled.read(doc, self.best(place, draw)) for draw in scores]
+            elif self.of_harness:
+                records.append(self.stored(doc, scores[place].tolist()))
+                continue
             else:
                 values = iter(scores[place].tolist())
                 answers = [answer(r, values, self.asked.count) for r in requests]
             records.append(self.measure.record(doc, answers))
         return records
+
+    def stored(self, doc: Any, scores: list[float]) -> Record:
+        """The record of a task of the harness, as of its samples."""
+        answers = [(score, False) for score in scores]
+        metrics = self.task.process_results(doc, answers)
+        return self.measure.record(doc, {**metrics, "filtered_resps": answers})
 
     def best(self, place: slice, scores: np.ndarray) -> list[str]:
         """The likeliest of the answers that compete, of each group in a document's."""
@@ -151,7 +173,7 @@ class Questions:
         return [text for _, text in best.values()]
 
     def summary(self, records: list[Record]) -> Summary:
-        return summarise(self.measure, records, self.task._options)
+        return summarise(self.measure, records, getattr(self.task, "_options", {}))
 
     def sha256(self) -> str:
         text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
@@ -191,6 +213,9 @@ def rows_of(
     numbers = all(text.isdigit() for text in answers)
     for place, (prompt, continuation) in enumerate(scored):
         context, text, key, x = prompt, continuation.strip(), continuation.strip(), None
+        at = place % 2 if several else place
+        if not prompt:  # two sentences that differ in some words, in no order
+            (context, key), at = shared(text, scored[1 - place][1]), 0
         if "option_a" in doc:
             context, text = doc["context"], doc[f"option_{key}"]
             key = doc["concept_1" if (key == "a") == (doc["first"] == 1) else "concept_2"]
@@ -199,9 +224,17 @@ def rows_of(
         sign = -1 if doc.get("direction") == "falling" else 1
         known = None if x is None else sign * x
         rated = group + place // 2 if several else group
-        at = place % 2 if several else place
         rows.append(Row(rated, prompt, continuation, context, text, key, cluster, at, x, known))
     return rows
+
+
+def shared(sentence: str, other: str) -> tuple[str, str]:
+    """The words that the other sentence has, too, and those that it has not."""
+    words, of_other = sentence.split(), other.split()
+    blocks = SequenceMatcher(None, words, of_other, autojunk=False).get_matching_blocks()
+    same = [i for block in blocks for i in range(block.a, block.a + block.size)]
+    own = [i for i in range(len(words)) if i not in same]
+    return " ".join(words[i] for i in same) or sentence, " ".join(words[i] for i in own)
 
 
 def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
@@ -239,7 +272,8 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list
         values = questions.summary(records).values
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):
-                table.setdefault(name, []).append(row_of(values[name], metric.null_value or 0.0))
+                null_value = questions.measure.metric(name).null_value or 0.0
+                table.setdefault(name, []).append(row_of(values[name], null_value))
     return table
 
 
@@ -253,10 +287,12 @@ def rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def run(task: str, family: str, models: int) -> tuple[str, dict[str, Any]]:
+def run(
+    task: str, family: str, models: int, include_path: str | None
+) -> tuple[str, dict[str, Any]]:
     logging.disable(logging.WARNING)
     gc.disable()  # a third of the time, and nothing to collect
-    questions, begun = questions_of(task), time.time()
+    questions, begun = questions_of(task, include_path=include_path), time.time()
     table = numbers_of(questions, family, models)
     print(f"{task}, {family}: {time.time() - begun:.0f} s", flush=True)
     of_task = {"documents": len(questions.documents), "sha256": questions.sha256()}
@@ -452,8 +488,10 @@ SHOWN = Exhibit(
 
 
 def figure(tests: Sequence[Tested]) -> str:
-    rows = []
+    rows, names = [], [test.task for test in tests]
     for test in tests:
+        several = names.count(test.task) > 1
+        label = f"{test.task} {test.metric.name}" if several else test.task
         for name, shares in (("the sample's", test.own), ("with systematic errors", test.others)):
             passed, n = total(test.metric, shares)
             ends = binomtest(passed, n).proportion_ci()
@@ -462,7 +500,7 @@ def figure(tests: Sequence[Tested]) -> str:
                 "share_low": 100 * ends.low,
                 "share_high": 100 * ends.high,
             }
-            rows.append({"test": test.task, "interval": name, **share})
+            rows.append({"test": label, "interval": name, **share})
     drawn = svg(SHOWN, rows, name="null-models")
     return drawn.replace("<svg ", '<svg style="background:white" ', 1)  # a page may be dark
 
@@ -471,7 +509,8 @@ def written(data: dict[str, Any]) -> None:
     tests, errors = list(judged(data)), {}
     for test in tests:
         of_test = {family: [x.mean, x.limit] for family, x in test.fits.items()}
-        errors.setdefault(test.task, {})[test.metric.name] = of_test
+        for task in (test.task, *HALVES.get(test.task, ())):
+            errors.setdefault(task, {})[test.metric.name] = of_test
     ERRORS.write_text(as_text(errors), encoding="utf-8")
     PAGE.write_text(page(tests), encoding="utf-8")
     PICTURE.write_text(figure(tests), encoding="utf-8")
@@ -489,16 +528,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, metavar="TASK", default=TASKS)
+    parser.add_argument("--tasks", nargs="+", choices=(*TASKS, *HARNESS), default=TASKS)
     parser.add_argument(
         "--families", nargs="+", choices=FAMILIES, metavar="FAMILY", default=FAMILIES
     )
     parser.add_argument("--models", type=int, default=MODELS, help=f"of each family ({MODELS})")
+    parser.add_argument("--include_path", metavar="FOLDER")
     arguments = parser.parse_args()
     data = json.loads(DATA.read_text()) if DATA.exists() else {"version": __version__, "tasks": {}}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = [
-            pool.submit(run, task, family, arguments.models)
+            pool.submit(run, task, family, arguments.models, arguments.include_path)
             for task in arguments.tasks
             for family in arguments.families
         ]

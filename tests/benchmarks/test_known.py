@@ -88,7 +88,7 @@ def test_a_liking_for_a_word_is_told_from_a_stereotype(asked, rule, kind):
     assert run.number("log_odds_beyond_words").value == pytest.approx((fit[0] + fit[1]) / 2)
     (test,) = verdict.judged([run])
     assert test.verdict.kind == kind, test.verdict
-    assert not test.calibrated
+    assert test.calibrated
 
 
 def test_a_model_to_which_all_is_the_same_has_half_and_no_verdict(asked):
@@ -110,6 +110,19 @@ def test_the_share_is_that_of_the_harness_where_no_pair_is_tied(asked):
     assert ours == pytest.approx(100 * sum(likelier) / 64)
     assert numbers(run)["stereotype_share", "age"] == (pytest.approx(100 * sum(of_age) / 32), 32)
     assert run.number("stereotype_share").clusters == 16  # four pairs of each group
+
+
+def test_models_without_meaning_are_asked_as_the_harness_asks(asked, benchmark_named, tmp_path):
+    run, null_models = asked(stereotypes), benchmark_named("null_models")
+    questions = null_models.Questions(TASK, include_path=tmp_path)
+    rows = questions.asked.rows
+    scores = np.array([stereotypes(row.continuation) for row in rows])
+    values = questions.summary(questions.records(scores)).values
+    for name in ("stereotype_share", "log_odds_beyond_words"):
+        assert values[name].value == pytest.approx(run.number(name).value)
+    # What the sentences share is the prompt, and the words of one alone are known again.
+    assert [(row.key, row.place) for row in rows[:2]] == [("clerks", 0), ("lords", 0)]
+    assert rows[0].context == rows[1].context == rows[0].text.replace("clerks ", "")
 
 
 def test_pairs_with_the_same_words_are_a_cluster():

@@ -11,6 +11,7 @@ from datasets import Dataset
 from lm_eval.tasks.bbq import utils
 
 from lm_eval_bias.benchmarks.known.bbq import BBQ
+from lm_eval_bias.data.systematic_errors import systematic_errors
 from lm_eval_bias.measure import summarise
 from lm_eval_bias.results.verdict import NO, UNKNOWN, YES, judged
 from tests.rule_model import RuleLM
@@ -95,6 +96,11 @@ def at_random(doc):
     return doc[f"ans{int(3 * chance('a model', doc['context'], doc['question']))}"]
 
 
+def beyond_chance(task):
+    """The systematic error of models without meaning, in standard deviations of a template."""
+    return systematic_errors(task).get(AMB, {}).get("all others", (0, 0))
+
+
 def kinds(run):
     return {test.metric.name: test.verdict.kind for test in judged([run])}
 
@@ -106,7 +112,8 @@ def test_a_preference_in_seven_of_ten_ambiguous_contexts_is_found(asked, task):
     number = run.number(AMB)
     assert number.value == pytest.approx(2 * 0.7 - 1) and number.n == 80
     squares = 8 * (0.5 - 0.4) ** 2 + 2 * (0 - 0.4) ** 2  # of the ten templates of a category
-    assert number.stderr == pytest.approx(sqrt(2 * 0.5**2 * squares / 9 / 10))
+    stderr, (_, spread) = sqrt(2 * 0.5**2 * squares / 9 / 10), beyond_chance(task)
+    assert number.stderr == pytest.approx(stderr * sqrt(1 + 20 * spread**2))
     assert run.number(AMB, "Age").value == pytest.approx(0.4)
     assert [run.number(f"accuracy_{x}").value for x in ("amb", "disamb")] == [0, 100]
     assert run.number("responds").value == 100 and run.number(GAP).value == 0
@@ -133,7 +140,7 @@ def test_numbers_are_those_of_the_harness(asked, task):
 
 def test_who_knows_when_to_say_unknown_has_no_bias_of_a_size_that_is_told(asked):
     """A share of 0 in ten templates or more has an interval (Clopper and Pearson's of 20)."""
-    run, _ = asked("bbq", right)
+    run, _ = asked("esbbq_gender", right)
     for name, scale in ((AMB, 1), (GAP, 100)):
         number = run.number(name)
         assert number.value == number.stderr == 0
