@@ -76,9 +76,7 @@ _UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """The parser of the command line, with the options of some commands. Its help texts stand in
-    docs/reference/cli.md.
-    """
+    """The parser of the command line, with the options of some commands."""
     top = Parser(
         prog="lm-eval-bias",
         description=filled(

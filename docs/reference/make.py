@@ -1,5 +1,4 @@
-"""Writes the pages of this folder that follow from declarations: tasks.md, metrics.md, the help
-texts of cli.md, and the functions of python.md.
+"""Writes what follows from declarations: tasks.md, metrics.md and the functions of python.md.
 
     python docs/reference/make.py
 
@@ -8,17 +7,15 @@ A test fails where a page differs from what this would write.
 
 from __future__ import annotations
 
-import argparse
 import fnmatch
 import os
 import pydoc
 import re
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import api, catalogue, cli
+from lm_eval_bias import api, catalogue
 from lm_eval_bias.commands.tasks import row
 from lm_eval_bias.results.runs import Runs
 
@@ -30,20 +27,7 @@ def pages() -> dict[str, str]:
     """File name to text."""
     by_folder = groupby(catalogue.tasks(), lambda task: task.path.parent.name)
     folders = {folder: list(tasks) for folder, tasks in by_folder}
-    return {
-        "tasks.md": _tasks(folders),
-        "metrics.md": _metrics(folders),
-        "cli.md": _commands(),
-        "python.md": _python(),
-    }
-
-
-def _commands() -> str:
-    page = (HERE / "cli.md").read_text(encoding="utf-8")
-    parts = [page[: page.index("## `lm-eval-bias`\n")]]
-    for parser in parsers(cli.parser()):
-        parts.append(f"## `{parser.prog}`\n\n```text\n{parser.format_help()}```\n\n")
-    return "".join(parts).rstrip() + "\n"
+    return {"tasks.md": _tasks(folders), "metrics.md": _metrics(folders), "python.md": _python()}
 
 
 def _python() -> str:
@@ -53,15 +37,6 @@ def _python() -> str:
         text = pydoc.plaintext.document(function)
         parts.append(f"## `{function.__qualname__}`\n\n```text\n{text}```\n\n")
     return "".join(parts).rstrip() + "\n"
-
-
-def parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """A parser, its commands, and theirs."""
-    yield top
-    for action in top._actions:
-        if isinstance(action.choices, dict):
-            for parser in action.choices.values():
-                yield from parsers(parser)
 
 
 def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:

@@ -2,7 +2,6 @@
 declares its options, and `run`."""
 
 import argparse
-import re
 import sys
 import textwrap
 from typing import NoReturn
@@ -52,26 +51,8 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {guess}")
 
 
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """The usage has only what a command needs; its options stand below it, without --help."""
-
-    def add_usage(self, usage, actions, groups, prefix=None):  # type: ignore[no-untyped-def]
-        needed = [a for a in actions if a.required or not a.option_strings]
-        if len(needed) < len(actions):
-            needed.insert(0, argparse.Action([], "options", nargs="?"))
-        super().add_usage(usage, needed, (), prefix)
-
-    def add_argument(self, action: argparse.Action) -> None:
-        if action.dest != "help":
-            super().add_argument(action)
-
-    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
-        text = super()._format_args(action, default_metavar)
-        return re.sub(r"^(\S+) \[\1 \.\.\.\]$", r"\1...", text)
-
-
 def formatter(prog: str) -> argparse.HelpFormatter:
-    return Formatter(prog, width=WIDTH)
+    return argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
 
 
 def tell(error: UsageError) -> None:
