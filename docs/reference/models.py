@@ -10,6 +10,7 @@ fails where the page differs from what this would write.
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import lm_eval_bias as leb
@@ -59,7 +60,9 @@ def page() -> str:
         how = listed(runs[0].condition), versions, last_date(runs)
         lines.append(row(path.stem, weights, *how))
     questions, shared = rows(tests)
-    lines += ["", "```bash", *block, "```", "", *(f"- {line}" for line in shared)]
+    times = Counter(line for question in questions for line in question.limits)
+    often = [line for line, n in times.items() if n > 1]
+    lines += ["", "```bash", *block, "```", "", *(f"- {line}" for line in (*shared, *often))]
     for question in questions:
         first = question.tests[0]
         lines += [
@@ -76,7 +79,8 @@ def page() -> str:
             moved = with_unit(run.number(checks.name), checks)
             value, asked = with_unit(number, metric), listed(dict(run.settings))
             lines.append(row(run.model, value, moved, verdict.sentence, asked))
-        lines += ["", *(f"- {line}" for line in question.limits)]
+        own = [f"- {line}" for line in question.limits if line not in often]
+        lines += ["", *own] if own else []
     return "\n".join([*lines, ""])
 
 
