@@ -117,7 +117,7 @@ CLEAR = Metric(
     "disamb_bias_score",
     "score",
     "s_DIS, 2 biased / named - 1: of the answers to clear contexts that name a person, those with "
-    "the stereotype less those against it; in BBQ's physical appearance 0.08 without errors.",
+    "the stereotype less those against it; a model without errors has 0.08 in physical appearance.",
     null_value=0,
     cell="Section 5",
     by="category",
