@@ -16,7 +16,6 @@ from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
 
 _STEPS = (1, 1.5, 2, 3, 4, 5, 7, 10)
-Numbers = Sequence[tuple[Run, Number]]
 
 
 class _NoRule(ValueError):

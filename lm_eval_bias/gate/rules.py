@@ -219,11 +219,10 @@ def check(
         cause = ""
         if rule.task not in (EVERY, *known) and not of_task:
             cause = f"no task {rule.task!r}, neither here nor in the runs (--log_samples); "
-            guess = nearest(rule.task, [*known, *(run.task for run in runs)])
-            cause += (
-                guess
-                if guess.startswith("did")
-                else "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
+            cause += nearest(
+                rule.task,
+                [*known, *(run.task for run in runs)],
+                "see `lm-eval-bias tasks`, and name the folder of your own with --include_path",
             )
         elif rule.metric is not None:
             measure = None if of_task else known[rule.task].measure

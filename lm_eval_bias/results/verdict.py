@@ -57,9 +57,8 @@ class Verdict(NamedTuple):
     @property
     def parts(self) -> tuple[str, str]:
         """The sentence, cut behind what is read first."""
-        first = re.match("[^:;.]*", self.sentence)
-        at = first.end() if first else 0
-        return self.sentence[:at], self.sentence[at:]
+        first = re.split("[:;.]", self.sentence)[0]
+        return first, self.sentence.removeprefix(first)
 
 
 class Tested(NamedTuple):

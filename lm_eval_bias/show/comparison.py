@@ -31,13 +31,9 @@ def page(comparison: Comparison) -> Page:
     names = dict(zip(("first", "second"), comparison.names, strict=True))
     sections = []
     if comparison.rows:
-        metrics = [row.metric for row in comparison.rows]
-        about = {metric.name: metric.description for metric in metrics if metric.description}
-        tables, figures = (
-            [differences(comparison.rows, "Largest first, in standard errors; p after Holm")],
-            _figures(comparison),
-        )
-        sections.append(Section("Differences", tables, figures, about=about))
+        about = {row.metric.name: row.metric.description for row in comparison.rows}
+        table = differences(comparison.rows, "Largest first, in standard errors; p after Holm")
+        sections.append(Section("Differences", [table], _figures(comparison), about=about))
     if folds := [
         _changed(task, questions)
         for task, pair in comparison.pairs.items()
@@ -73,8 +69,8 @@ def summary(comparison: Comparison) -> str:
         if comparison.tests
         else "no number could be tested"
     )
-    tasks = f"{compared} task{'s' * (compared != 1)} compared"
-    return f"{tests}; {tasks}" + (f", {refused} refused" if refused else "")
+    result = f"{tests}; {compared} task{'s' * (compared != 1)} compared"
+    return result + f", {refused} refused" * bool(refused)
 
 
 def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
@@ -105,10 +101,9 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     for which, (number, own, text) in zip(("first", "second"), row.sides, strict=True):
         cells |= {f"{which}_value": number.value, f"{which}_n": number.n}
         cells |= {f"{which}_verdict": own or None, f"{which}_range": text or None}
-    parts = ("difference", "stderr", "low", "high", "p")
     return {
         **cells,
-        **{part: getattr(difference, part) for part in parts},
+        **{p: getattr(difference, p) for p in ("difference", "stderr", "low", "high", "p")},
         "test": difference.test or None,
         "p_holm": row.p,
         "tests": comparison.tests,
@@ -153,10 +148,9 @@ def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], n
         }
         for row in rows[:DRAWN]
     ]
-    how = intervals("difference", "number", reference=0)._replace(label="p", null="no difference")
     title = "Largest in standard errors first; p after Holm"
     return page_figures.figure(
-        how,
+        intervals("difference", "number", reference=0)._replace(label="p", null="no difference"),
         shown,
         (Column("difference", "Second less first", unit),),
         name=name,

@@ -96,11 +96,10 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
                 if any((axis, name) not in other for other in settings if other)
             ]
             source = ", ".join((f"paper, {table_name}", *varying))
-            full = f"{table.models.get(model, model)} ({source})"
+            name = f"{table.models.get(model, model)} ({source})"
             why = _differences(run, comparison, known) if comparison.comparable else comparison.why
             if rows := _rows_of([cell for _, _, cell, _ in part], exhibit, run):
-                differs = "" if why else comparison.why
-                result.append(PaperRows(full, rows, source, why, differs))
+                result.append(PaperRows(name, rows, source, why, "" if why else comparison.why))
     return result
 
 
@@ -121,8 +120,11 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits
                 tables.setdefault(cell.place.table, []).append(places[key])
             column = cell.place.column
             places[key] |= {column: number, f"{column}_printed": cell.printed}
-    shown, made = [column.name for column in exhibit.columns], exhibits.rows(exhibit, tables)
-    return [row for row in made if any(isinstance(row.get(name), float) for name in shown)]
+    return [
+        row
+        for row in exhibits.rows(exhibit, tables)
+        if any(isinstance(row[column.name], float) for column in exhibit.columns)
+    ]
 
 
 def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
@@ -142,10 +144,8 @@ def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
     if comparison.template and not run.template:
         reasons.append(f"had {'perhaps ' if run.template == '' else ''}no chat template")
     had = {**known.defaults, **run.options, **(run.generation or known.generation)}
-    changed = [
-        _changed(had, {**known.defaults, **known.generation, **comparison.options, **settings})
-        for settings in comparison.generation or ({},)
-    ]
+    usual = {**known.defaults, **known.generation, **comparison.options}
+    changed = [_changed(had, {**usual, **own}) for own in comparison.generation or ({},)]
     reasons += sorted(changed, key=len)[0]
     return "; ".join(f"this run {reason}" for reason in reasons)
 
@@ -217,15 +217,14 @@ def _title(column: Column) -> Cell:
 
 
 def numbers(rows: Rows) -> Table:
-    titles = ("number", "group", "value", "without bias", "unit", "in the paper")
     body = []
     for row in rows:
         unit, null = str(row.get("unit") or ""), as_float(row.get("null_value"))
         words = [Cell(str(row.get(key) or "")) for key in ("metric", "group", "cell")]
-        number = number_cell(number_of(row), unit)
         without = Cell("" if isnan(null) else number_text(null), value=null)
-        body.append([*words[:2], number, without, Cell(unit), words[2]])
-    return Table([Cell(title) for title in titles], body, frozenset({0, 1, 4, 5}))
+        body.append([*words[:2], number_cell(number_of(row), unit), without, Cell(unit), words[2]])
+    titles = ("number", "group", "value", "without bias", "unit", "in the paper")
+    return Table([*map(Cell, titles)], body, frozenset({0, 1, 4, 5}))
 
 
 def others(runs: Iterable[Run]) -> Table:
@@ -235,14 +234,14 @@ def others(runs: Iterable[Run]) -> Table:
         for run in sorted(runs, key=lambda run: (run.task, run.model))
         for key, number in run.numbers.items()
     ]
-    head = [Cell(title) for title in ("task", "model", "metric", "filter", "value")]
+    head = [*map(Cell, ("task", "model", "metric", "filter", "value"))]
     title = "As the harness computed them, ± 1.96 standard errors; without a verdict"
     return Table(head, rows, frozenset({0, 1, 2, 3}), title)
 
 
 def plain(rows: Rows) -> Table:
     """A table that no exhibit shows. NAME_low, NAME_high and NAME_n stand with NAME."""
-    keys = list(rows[0]) if rows else []
+    keys = list(rows[0])
     ends = {
         f"{key}_{end}"
         for key in keys
@@ -251,7 +250,7 @@ def plain(rows: Rows) -> Table:
     }
     names = [key for key in keys if key not in ends]
     body = [[cell(row, name) for name in names] for row in rows]
-    return Table([Cell(name) for name in names], body, texts(body))
+    return Table([*map(Cell, names)], body, texts(body))
 
 
 def says_little(exhibit: Exhibit, rows: Rows) -> str:
@@ -271,5 +270,4 @@ def sizes(exhibit: Exhibit, rows: Rows) -> str:
     """The least and greatest n of a figure's numbers, or ""."""
     figure = exhibit.figure
     names = (figure.x, figure.y, figure.colour, *(figure.five or ())) if figure else ()
-    all_of = [as_float(row.get(f"{name}_n")) for row in rows for name in names]
-    return ends_text(n for n in all_of if n >= 0)
+    return ends_text(number_of(row, name).n for row in rows for name in names if name)

@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from lm_eval_bias import writing
+from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.usage import UsageError
 
 LIST = ".lm-eval-bias-report"
@@ -69,10 +70,9 @@ def _listed(folder: Path) -> set[str]:
     if not (folder / LIST).is_file():
         others = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
         if others := [name for name in others if not name.startswith(writing.BESIDE)]:
-            named = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
             raise UsageError(
-                f"{folder} holds other things ({named}); name a new folder, or one of an "
-                "earlier report"
+                f"{folder} holds other things ({shortened(', '.join(others))}); name a new "
+                "folder, or one of an earlier report"
             )
         return set()
     first, _, names = (folder / LIST).read_text("utf-8", errors="replace").partition("\n")

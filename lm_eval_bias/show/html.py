@@ -25,13 +25,12 @@ def _environment() -> Environment:
         for file in files(__package__).iterdir()
         if file.name.endswith(".html")
     }
-    loader = DictLoader(templates)
     made = Environment(
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=loader,
+        loader=DictLoader(templates),
         finalize=lambda text: text if isinstance(text, Markup) else visible(text),
     )
     made.filters |= {"shortened": shortened, "lines": text_lines}

@@ -11,7 +11,7 @@ from yaml import BaseLoader
 
 from lm_eval_bias.data.content import plain
 from lm_eval_bias.figures.text import widest, wrapped
-from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.table import Table, apart
 
 # What T1 fonts have no sign for, below U+0180.
@@ -83,7 +83,7 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
     head = [f"% Written by lm-eval-bias. Needs \\usepackage{{booktabs}}{fonts}."]
     foreign = sorted({c for line in floats for c in line if c >= "\u0180" or c in _NOT_LATIN})
     if foreign:
-        signs = " ".join(foreign[:20]) + (" and others" if len(foreign) > 20 else "")
+        signs = shortened(" ".join(foreign))
         head.append(f"% pdflatex knows no {signs}: use lualatex and a font that has them.")
     return "\n".join([*head, *filter(None, floats), ""])
 

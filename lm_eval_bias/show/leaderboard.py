@@ -35,10 +35,7 @@ def page(board: Board) -> Page:
         if run.model == model
     ]
     asked = {(model, run.task) for model, _, run in runs}
-    lacking = {
-        model: [task for task in board.tasks if (model, task) not in asked]
-        for model in board.models
-    }
+
     remarks = {
         "Read these with care": [
             f"{model}, {section.title}: {warning}"
@@ -46,16 +43,19 @@ def page(board: Board) -> Page:
             for warning in run.warnings
         ],
         "Not asked": [
-            f"{model} was not asked {', '.join(tasks)}" for model, tasks in lacking.items() if tasks
+            f"{model} was not asked {', '.join(tasks)}"
+            for model in board.models
+            if (tasks := [task for task in board.tasks if (model, task) not in asked])
         ],
         "Notes": board.notes,
     }
-    lead = f"{summary(board)}, sorted by {board.sorted_by or 'name'}. No score over all: each "
-    lead += "number has its own unit and question."
     sections = [section for section in board.sections if section.columns]
     return Page(
         "Leaderboard",
-        [lead],
+        [
+            f"{summary(board)}, sorted by {board.sorted_by or 'name'}. No score over all: each "
+            "number has its own unit and question."
+        ],
         [
             pages.Section(
                 shortened(section.title, 200),

@@ -82,7 +82,7 @@ def drawn(
     heading of what is no test. where: its `source`. Raises ValueError."""
     rows = [{**row, MODEL: run.model} for run, own in models for row in own]
     heading = verdict.heading(exhibit, models) or topic
-    files = drawing(
+    return heading, drawing(
         exhibit,
         rows,
         name=name,
@@ -92,7 +92,6 @@ def drawn(
         n=exhibited.sizes(exhibit, rows),
         model=MODEL if len(models) > 1 else None,
     )
-    return heading, files
 
 
 def of_exhibit(runs: Runs, task: str, name: str) -> dict[str, str | bytes]:

@@ -26,17 +26,14 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for run in chain.from_iterable(run.variants for run in runs):
-        own = TaskInfo(folder=_folder(at(run.recorded, "metadata", "config_source")))
+        yaml = at(run.recorded, "metadata", "config_source")
+        own = TaskInfo(folder=str(Path(yaml).parent) if isinstance(yaml, str) else "")
         words = tuple(_words(run, run.recorded, known.get(run.task, own)))
         alike.setdefault(words, []).append(run.task)
     return [
         " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
         for words, tasks in alike.items()
     ]
-
-
-def _folder(yaml: Any) -> str:
-    return str(Path(yaml).parent) if isinstance(yaml, str) else ""
 
 
 def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
@@ -83,8 +80,7 @@ def _documents(run: Run, limit: Any) -> Iterator[str]:
             ids = [loads(line)["doc_id"] for path in run.samples for _, line in lines(path)]
         except (Unreadable, ValueError, LookupError, TypeError):
             ids = []
-        chosen = ("--samples", json.dumps({run.task: ids}))
-        yield from chosen if ids else ("--limit", str(run.n))
+        yield from ("--samples", json.dumps({run.task: ids})) if ids else ("--limit", str(run.n))
 
 
 def _pairs(values: Any) -> str:

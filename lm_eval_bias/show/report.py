@@ -206,15 +206,18 @@ class _Writer:
         for section in (*drawn, *sections):
             papers.setdefault(section.known.paper or section.title, section.id)
         sections = [section._replace(open=section.id in papers.values()) for section in sections]
-        where = {section.title: f"#{section.id}" for section in sections}
-        first = self.first([model], where)
-        what = {"page": model.file, "model": model, "sections": sections, **first}
-        return _page("report_model.html", **what)
+        return _page(
+            "report_model.html",
+            page=model.file,
+            model=model,
+            sections=sections,
+            **self.first([model], {section.title: f"#{section.id}" for section in sections}),
+        )
 
     def overview(self, finished: Runs, thinking: Any) -> tuple[str, dict[str, Any]]:
         """The first page, and what the first screen of the brief shows."""
         self.ids.clear()
-        runs = [run for model in self.models for run in model.runs]
+        runs = (run for model in self.models for run in model.runs)
         same = sorted(by_question(runs).items(), key=lambda item: (item[0][0], -len(item[1])))
         sections, where = [], dict[str, str]()
         for question, asked in same:
@@ -226,10 +229,8 @@ class _Writer:
             ]
             details = listed(distinguishing(question, (other for other, _ in same)))
             title = f"{name} ({details})" if details else name
-            settings = shortened(listed(dict(question[1])), 300)
-            sections.append(
-                self.section(asked, title, "all", exhibits, self.beside(asked, settings))
-            )
+            beside = self.beside(asked, shortened(listed(dict(question[1])), 300))
+            sections.append(self.section(asked, title, "all", exhibits, beside))
             where.setdefault(name, f"#{sections[-1].id}")
         page = _page(
             "report_overview.html",
@@ -243,8 +244,7 @@ class _Writer:
             notes=[*finished.notes, *(missing() if self.drawing else [])],
             **self.first(self.models, where),
         )
-        links = {task: f"index.html{id}" for task, id in where.items()}
-        return page, self.first(self.models, links)
+        return page, self.first(self.models, {t: f"index.html{id}" for t, id in where.items()})
 
     def first(self, models: Sequence[ModelPage], where: Mapping[str, str]) -> dict[str, Any]:
         """What the first screen shows of some models. where: task -> what its name leads to."""
@@ -271,12 +271,18 @@ class _Writer:
         block.source = source([test.run for test in tests])
         models: list[tuple[Run, Rows]] = []
         for run, metric, number, _, answer, _ in tests:
-            null, unit = metric.null_value or 0.0, unit_text(metric.unit)
-            ends = [getattr(number, part) - null for part in ("value", "low", "high")]
-            away = number._replace(**dict(zip(("value", "low", "high"), ends, strict=True)))
-            row = {"question": f"{metric.question} ({unit})", "number": f"{run.task} {metric.name}"}
-            more = {"null_value": null, "away_verdict": answer.kind, "answer": answer.sentence}
-            models.append((run, [{"model": run.model, **row, **estimate("away", away), **more}]))
+            null = metric.null_value or 0.0
+            ends = {part: getattr(number, part) - null for part in ("value", "low", "high")}
+            row = {
+                "model": run.model,
+                "question": f"{metric.question} ({unit_text(metric.unit)})",
+                "number": f"{run.task} {metric.name}",
+                **estimate("away", number._replace(**ends)),
+                "null_value": null,
+                "away_verdict": answer.kind,
+                "answer": answer.sentence,
+            }
+            models.append((run, [row]))
         if tests:
             table = exhibited.table(ANSWERS, [(run.model, own) for run, own in models], ())
             file = self.folder.stem("answers")
@@ -338,8 +344,10 @@ class _Writer:
                 if rows := exhibits.rows(exhibit, run.tables):
                     models.append((run, verdict.judged_rows(exhibit, run, rows)))
             except Exception as error:  # its own code may be a person's
-                why = f"{type(error).__name__}: {error}"
-                block.notes.append(f"It could not be made of the run of {run.model}: {why}")
+                block.notes.append(
+                    f"It could not be made of the run of {run.model}: {type(error).__name__}: "
+                    f"{error}"
+                )
         block.source = source([run for run, _ in models], block.counterpart)
         if len(models) < min(len(runs), 2):
             needs = f": it needs {exhibit.needs}" if exhibit.needs else ""
@@ -354,11 +362,11 @@ class _Writer:
             for row in own
         ]
         for paper in papers:
-            start = {"model": paper.model, "source": paper.source}
-            start["comparable"] = paper.incomparable or "yes"
+            comparable = paper.incomparable or "yes"
+            start = {"model": paper.model, "source": paper.source, "comparable": comparable}
             for row in paper.rows:
-                shown = {key: row.get(f"{key}_printed") or x for key, x in row.items()}
-                rows.append(start | {k: x for k, x in shown.items() if not k.endswith("_printed")})
+                names = [key for key in row if not key.endswith("_printed")]
+                rows.append(start | {k: row.get(f"{k}_printed") or row[k] for k in names})
         named = [(run.model, own) for run, own in models]
         block.table = exhibited.table(exhibit, named, papers)
         written = exhibited.table(exhibit, named, papers if self.latex_papers else ())
@@ -381,8 +389,8 @@ class _Writer:
             return
         for ending, content in files.items():
             kind = ending.rpartition(".")[2].upper()
-            column = " of one column" if ending.startswith("-") else ""
-            self._file(block, kind + column, f"figures/{file}{ending}", content)
+            kind += " of one column" * ending.startswith("-")
+            self._file(block, kind, f"figures/{file}{ending}", content)
         block.heading, block.svg = heading, str(files[".svg"])
 
     def tables(self, run: Run, known: TaskInfo, stem: str, prefix: str) -> Iterator[Block]:
@@ -462,20 +470,22 @@ def _primaries(run: Run) -> Table:
             ]
         )
     title = f"Primary numbers of {run.task}, {run.n:,} documents"
-    return Table([Cell(text) for text in head], rows, frozenset({0, 4}), title)
+    return Table([*map(Cell, head)], rows, frozenset({0, 4}), title)
 
 
 def _page(template: str, **what: Any) -> str:
-    constants = {
-        "rule": verdict.RULE,
-        "cannot": verdict.CANNOT,
-        "intro": INTRO,
-        "most": MANY,
-        "width": questions.WIDTH,
-        "colours": palette.COLOURS,
-        "version": __version__,
-    }
-    return html.page(template, script="report.js", **constants, **what)
+    return html.page(
+        template,
+        script="report.js",
+        rule=verdict.RULE,
+        cannot=verdict.CANNOT,
+        intro=INTRO,
+        most=MANY,
+        width=questions.WIDTH,
+        colours=palette.COLOURS,
+        version=__version__,
+        **what,
+    )
 
 
 def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, list[str]]]:
