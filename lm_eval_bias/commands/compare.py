@@ -22,18 +22,17 @@ status is 2 if none is left."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     finished.add_named_runs(parser, "two folders or files of runs, A and B, or one with --models")
-    parser.add_argument(
-        "--models", metavar="NAME", nargs=2, help="a model of A and one of B, or two of one folder"
-    )
+    add("--models", metavar="NAME", nargs=2, help="a model of A and one of B, or two of one folder")
     finished.add_tasks(parser)
     finished.add_metrics(parser)
-    parser.add_argument(
+    add(
         "--metric",
         metavar="METRIC",
         help="with --task: a metric of the harness, NAME or NAME,FILTER",
     )
-    parser.add_argument(
+    add(
         "--task",
         dest="any_tasks",
         metavar="TASK",
@@ -41,17 +40,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="any task with samples: the mean of --metric over its documents",
     )
-    parser.add_argument(
+    add(
         "--cluster",
         metavar="COLUMN",
         help="with --task: the column that names the cluster of a document; default: each its own",
     )
-    parser.add_argument(
-        "--groups", action="store_true", help="also the numbers of groups, such as categories"
-    )
-    parser.add_argument(
-        "--common", action="store_true", help="only the documents that both runs have"
-    )
+    add("--groups", action="store_true", help="also the numbers of groups, such as categories")
+    add("--common", action="store_true", help="only the documents that both runs have")
     finished.add_output(parser)
 
 

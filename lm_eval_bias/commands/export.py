@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import Result
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import of_model
+from lm_eval_bias.results.samples import mapping
 from lm_eval_bias.usage import UsageError
 
 FORMATS = ("hub", "every-eval-ever")
@@ -29,33 +31,30 @@ DESCRIPTION = """Convert the primary numbers of finished runs: `hub` makes entri
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     finished.add_runs(parser)
-    parser.add_argument("--to", choices=FORMATS, required=True, help="the format")
-    parser.add_argument(
+    add("--to", choices=FORMATS, required=True, help="the format")
+    add(
         "--output",
         metavar="DIR",
         type=Path,
         help="for hub, the model's repository; for every-eval-ever, the folder of data/",
     )
-    parser.add_argument(
+    add(
         "--samples",
         action="store_true",
         default=None,
         help="for every-eval-ever: also questions and answers",
     )
-    parser.add_argument("--model", metavar="NAME", help="this model only; hub needs it for several")
-    parser.add_argument(
-        "--model_id", metavar="OWNER/NAME", help="the model's name on the hub, if another"
-    )
+    add("--model", metavar="NAME", help="this model only; hub needs it for several")
+    add("--model_id", metavar="OWNER/NAME", help="the model's name on the hub, if another")
     finished.add_tasks(parser)
     finished.add_metrics(parser)
-    parser.add_argument(
+    add(
         "--dataset_id", metavar="OWNER/NAME", help="for hub, needed: the benchmark's data set there"
     )
-    parser.add_argument(
-        "--organization", metavar="NAME", help="for every-eval-ever: who asked the model"
-    )
-    parser.add_argument(
+    add("--organization", metavar="NAME", help="for every-eval-ever: who asked the model")
+    add(
         "--relationship",
         choices=records.RELATIONSHIPS,
         help="for every-eval-ever: to the model's developer; default: other",
@@ -162,7 +161,9 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
         path, content, _ = record
         file = arguments.output / path
         if old := _read(file):
-            before = _record_in(old)
+            before: Json = {}
+            with suppress(ValueError):
+                before = mapping(loads(old))
             if before.get("evaluation_id") != content["evaluation_id"]:
                 raise UsageError(
                     f"{file} is there, and is no record of {content['evaluation_id']}; move it"
@@ -173,14 +174,6 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
     folder = arguments.output / "data" / records.COLLECTION
     line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"
     return [line] if made else [], left
-
-
-def _record_in(text: str) -> Json:
-    try:
-        content = loads(text)
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _read(path: Path) -> str:

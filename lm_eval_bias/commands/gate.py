@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf, isnan
 from pathlib import Path
@@ -40,23 +41,22 @@ some are inconclusive."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     finished.add_runs(parser)
-    parser.add_argument(
+    add(
         "--rules",
         metavar="FILE",
         type=Path,
         help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
     )
-    parser.add_argument(
-        "--init", action="store_true", help="write the rules: what gets significantly worse fails"
-    )
-    parser.add_argument(
+    add("--init", action="store_true", help="write the rules: what gets significantly worse fails")
+    add(
         "--bound",
         metavar="BOUND",
         type=_bound,
         help="for --init: how much worse a model may get, in points",
     )
-    parser.add_argument(
+    add(
         "--baseline",
         metavar="DIR",
         type=Path,
@@ -64,28 +64,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="for worse_than_baseline_by: older runs or a file of --save",
     )
-    parser.add_argument(
+    add(
         "--save",
         metavar="FILE",
         type=Path,
         help=f"write these runs as a baseline ({SUFFIX}), without prompts and answers",
     )
-    parser.add_argument(
+    add(
         "--nightly",
         metavar="N",
         type=int,
         default=1,
         help="false fails in 5 of 100 series of N nights, not of 100 nights",
     )
-    parser.add_argument(
-        "--junit", metavar="FILE", type=Path, help="also write the verdicts as JUnit XML"
-    )
-    parser.add_argument(
-        "--inconclusive", choices=("fail", "warn"), help="exit with 1 or 0 instead of 3"
-    )
-    parser.add_argument(
-        "--verbose", action="store_true", help="also print values, settings, warnings and method"
-    )
+    add("--junit", metavar="FILE", type=Path, help="also write the verdicts as JUnit XML")
+    add("--inconclusive", choices=("fail", "warn"), help="exit with 1 or 0 instead of 3")
+    add("--verbose", action="store_true", help="also print values, settings, warnings and method")
     finished.add_include_path(parser)
 
 
@@ -206,7 +200,9 @@ def _with_documents(
         if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
             continue
         if task not in pilots:
-            pilots[task] = plan.pilot_of(run, known)
+            pilots[task] = None  # where nothing can be planned
+            with suppress(UsageError):
+                pilots[task] = plan.Pilot(run, known)
         pilot = pilots[task]
         if pilot and (planned := plan.to_decide(pilot, metric, verdict.width_factor, known)):
             verdict.todo += f": {planned}"

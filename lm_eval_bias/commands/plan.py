@@ -22,7 +22,7 @@ from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import number_text, with_unit
-from lm_eval_bias.usage import UsageError, read_options
+from lm_eval_bias.usage import UsageError
 
 BARE = ("%", "points")
 """The units that a width without a name is for."""
@@ -184,9 +184,8 @@ class Pilot:
     @cached_property
     def windows(self) -> dict[str, list[plan.Window]]:
         """The intervals in parts of the run: metric -> a window each."""
-        run, task = self.run, self.task
-        known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
-        options = {**read_options(task.name, {}, task.options), **known}
+        run = self.run
+        options = samples.run_options(self.task, run.options)
         metrics = [metric for metric in run.metrics if (metric.name, None) in run.numbers]
         with logging_disabled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -197,14 +196,6 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
     """The name of the task of which NAME_SIZE is a fixed size, or its own."""
     name = task.name.rpartition("_")[0]
     return name if FIRST in task.dataset_kwargs and name in tasks else task.name
-
-
-def pilot_of(run: Run, tasks: Mapping[str, catalogue.Task]) -> Pilot | None:
-    """A finished run as a pilot; None where nothing can be planned from it."""
-    try:
-        return Pilot(run, tasks)
-    except UsageError:
-        return None
 
 
 def to_decide(

@@ -27,8 +27,9 @@ in another wording, chat template or system message give its numbers a range."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     finished.add_named_runs(parser, "folders or files of results")
-    parser.add_argument(
+    add(
         "-o",
         "--output",
         metavar="DIR",
@@ -36,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=Path("report"),
         help="the folder; an earlier report there is replaced",
     )
-    parser.add_argument(
+    add(
         "--name",
         metavar="RUN=NAME",
         type=runs.Place.named,
@@ -45,21 +46,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="name the model of a folder or file below RUNS",
     )
     finished.add_tasks(parser)
-    parser.add_argument(
-        "--no_figures", action="store_true", help="without figures and the extra `report`"
-    )
-    parser.add_argument("--serif", action="store_true", help="figures in Times or a font like it")
-    parser.add_argument(
+    add("--no_figures", action="store_true", help="without figures and the extra `report`")
+    add("--serif", action="store_true", help="figures in Times or a font like it")
+    add(
         "--latex_papers",
         action="store_true",
         help="the papers' numbers in LaTeX and Markdown tables too",
     )
-    parser.add_argument(
+    add(
         "--cite",
         action="store_true",
         help="also citations.bib, for this program and the tasks' papers",
     )
-    parser.add_argument(
+    add(
         "--brief",
         action="store_true",
         help="also brief.html, for a model card or a review board, and brief.pdf by Chromium",

@@ -18,17 +18,16 @@ what it says."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
-    )
+    add = parser.add_argument
+    add("name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share")
     finished.add_include_path(parser)
-    parser.add_argument(
+    add(
         "--for",
         metavar="MODEL_ARGS",
         dest="model_args",
         help="how to run a model in a folder or the hub's cache, such as pretrained=org/model",
     )
-    parser.add_argument(
+    add(
         "--path",
         action="store_true",
         help="print the folder of the tasks, for `lm_eval --include_path`",

@@ -178,9 +178,10 @@ def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) ->
     wanted: dict[str, list[Rule]] = {}
     for rule in rules.rules:
         task = known.get(rule.task)
-        measure = task and task.measure
-        own = measure and (
-            not (task and task.is_of_harness) or rule.metric in [m.name for m in measure.metrics]
+        own = (
+            task
+            and task.measure
+            and (not task.is_of_harness or rule.metric in [m.name for m in task.measure.metrics])
         )
         if rule.metric is not None and not own:
             wanted.setdefault(rule.task, []).append(rule)
@@ -193,10 +194,11 @@ def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) ->
             continue
         if any("cells" in mapping(content, "configs", name) for _, content in samples):
             continue  # a task with a measure that is not known here
-        first, others = wanted[name][0], [rule for rule in rules.rules if rule.task == name]
+        first = wanted[name][0]
         try:
-            for rule in others:
-                if rule.metric and (rule.cluster, rule in wanted[name]) != (first.cluster, True):
+            for rule in rules.on_numbers:
+                same = (rule.cluster, rule in wanted[name]) == (first.cluster, True)
+                if rule.task == name and not same:
                     raise UsageError(
                         f"one cluster and one kind of number for all rules on {name}; line "
                         f"{rule.line} has another"

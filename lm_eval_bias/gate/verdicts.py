@@ -111,10 +111,6 @@ Changes = Callable[[Run, Run, Key], Difference]
 """(run, baseline, number) -> its change; raises UsageError where the two do not compare."""
 
 
-Settled = tuple[str, str, str]
-"""verdict, reason, todo."""
-
-
 class _Settled(Exception):
     """What settles a verdict without its interval."""
 
@@ -430,8 +426,8 @@ def _cap(verdict: Verdict, run: Run) -> NoReturn:
 
 def _decided(
     verdict: Verdict, test: Quantity, fails: Level, passes: Level, alpha: float
-) -> Settled:
-    """alpha: of the first of Holm's tests."""
+) -> tuple[str, str, str]:
+    """Verdict, reason and what to do. alpha: of the first of Holm's tests."""
     value, bound, unit = test.value, test.bound, verdict.unit_of_difference
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
     low, high = test.shown(level.alpha).tolist()

@@ -34,7 +34,7 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
             with suppress(Unreadable):  # `runs.find` says why; a baseline has its records already
                 content = clean(json_of(file))
                 for task in mapping(content, "configs"):
-                    read = samples_of(file, name and name["date"], task, content)
+                    read = samples_of(file, task, content)
                     result.setdefault(task, []).extend((path, content) for path in read)
     return result
 
@@ -88,7 +88,7 @@ def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Sam
     def metric(name: str) -> Metric:
         key, unit = keys[name], "" if name in wide else "%"
         ways = (_better(task, key, content) for _, content in samples)
-        better: Way = next((way for way in ways if way), None)
+        better: Way = next(filter(None, ways), None)
         about = f"The mean of the harness's {key}{', times 100' if unit else ''}."
         return Metric(name, unit, about, better, primary=True, counted="documents")
 
@@ -104,14 +104,8 @@ def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Sam
         )
     counted = Counted(units, {"documents": means(*keys)})
     measure = Measure(record, counted, [*map(metric, keys)], clusters=((CLUSTER,),))
-    config = {
-        "task": task,
-        "tasks": [task],
-        "measure": measure,
-        "filter": wanted,
-        "metadata": {"about": about},
-    }
-    return Task(config, Path())
+    config = {"task": task, "tasks": [task], "measure": measure, "filter": wanted}
+    return Task({**config, "metadata": {"about": about}}, Path())
 
 
 def _number(value: Any, name: str) -> float:

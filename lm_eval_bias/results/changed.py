@@ -58,17 +58,15 @@ def changed(first: Sequence[Path], second: Sequence[Path]) -> list[Changed]:
 
 
 def _changed(one: SampledQuestion, two: SampledQuestion) -> Changed:
-    empty = Turn("")
-    answers = [
-        (_spread(a), _spread(b)) for a, b in zip_longest(one.turns, two.turns, fillvalue=empty)
-    ]
+    turns = zip_longest(one.turns, two.turns, fillvalue=Turn(""))
+    answers = [(_spread(a), _spread(b)) for a, b in turns]
     compared = answers
     if one.read is not None or two.read is not None:
-        read = [
+        first, second = (
             _shares(asked.read or [t for turn in asked.turns for t in turn.answers])
             for asked in (one, two)
-        ]
-        compared = [(read[0], read[1])]
+        )
+        compared = [(first, second)]
     distances = [
         sum(abs(a.get(key, 0) - b.get(key, 0)) for key in a.keys() | b.keys()) / 2
         for a, b in compared

@@ -183,13 +183,12 @@ def _by_documents(
 
 
 def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
-    task, key = runs[0].task, (metric.name, None)
     entries = {
         run.model: Entry(number, range=run.range_text(metric), verdict=kind(run, metric, number))
         for run in runs
-        if (number := run.numbers.get(key))
+        if (number := run.numbers.get((metric.name, None)))
     }
-    column = Column(f"{task}/{metric.name}", metric, entries)
+    column = Column(f"{runs[0].task}/{metric.name}", metric, entries)
     return _ranked(column, replicated) if direction(metric) else column
 
 
@@ -200,9 +199,9 @@ def direction(metric: Metric) -> str | None:
 
 def about(metric: Metric) -> str:
     """Its unit, and which is better: "points, best near 0"."""
-    way, unit = direction(metric), unit_text(metric.unit)
+    way = direction(metric)
     better = f"best near {metric.null_value:g}" if way == "near" else f"{way} is better"
-    return ", ".join(filter(None, (unit, way and better)))
+    return ", ".join(filter(None, (unit_text(metric.unit), way and better)))
 
 
 def declared(metric: Metric) -> dict[str, Any]:

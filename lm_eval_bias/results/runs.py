@@ -333,12 +333,11 @@ def find(
             if kind == b"reasons_of":
                 phrases.append(clean(content))
                 continue
-            recorded = {key: at(content, key) for key in RECORDED}
-            runs = _of_results(path, name and name["date"], clean(content), known, notes)
-            for run in runs:
+            for run in _of_results(path, clean(content), known, notes):
+                recorded = {key: at(content, key) for key in RECORDED}
+                recorded["metadata"] = mapping(content, "configs", run.task, "metadata")
                 model = place.name or run.model
-                own = {**recorded, "metadata": mapping(content, "configs", run.task, "metadata")}
-                read.append(run._replace(place=place, model=model, recorded=own))
+                read.append(run._replace(place=place, model=model, recorded=recorded))
         except Unreadable as error:
             if not name or name["stem"] == "results" or path in given:
                 again = "if it was cut off or changed, run again, or delete it"
@@ -379,7 +378,7 @@ def find(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
             "--log_samples"
         )
-    with_phrases = [_with_phrases(run, phrases) for run in kept]
+    with_phrases = (_with_phrases(run, phrases) for run in kept)
     named = _named_apart([*with_phrases, *_newest(others, conditions)[0]])
     alike = {run.model for run in named} - {run.place.name for run in named}
     alike -= {shortened(_short(run.identity)) for run in named}
@@ -436,10 +435,10 @@ def by_question(runs: Iterable[Run]) -> dict[Question, list[Run]]:
 
 def distinguishing(question: Question, questions: Iterable[Question]) -> dict[str, str]:
     """In what a question differs from others of the same task."""
-    task, settings = question
-    others = [dict(other) for name, other in questions if name == task and other != settings]
-    keys = {key for other in others for key, *_ in different(dict(settings), other)}
-    return {key: dict(settings).get(key, "default") for key in sorted(keys)}
+    task, own = question[0], dict(question[1])
+    others = [dict(settings) for name, settings in questions if name == task]
+    keys = {key for other in others for key, *_ in different(own, other)}
+    return {key: own.get(key, "default") for key in sorted(keys)}
 
 
 def last_date(runs: Iterable[Run]) -> str:
@@ -515,17 +514,17 @@ def _kind(path: Path) -> bytes | None:
 
 
 def _of_results(
-    path: Path, date: str | None, content: Any, known_tasks: Mapping[str, Task], notes: list[str]
+    path: Path, content: Any, known_tasks: Mapping[str, Task], notes: list[str]
 ) -> Iterator[Run]:
-    """Its runs, those of tasks without a measure, too. date: None of a file of `merge`. notes gets
-    what is wrong with others. Raises Unreadable."""
+    """Its runs, those of tasks without a measure, too. notes gets what is wrong with others. Raises
+    Unreadable."""
     configs, results = mapping(content, "configs"), at(content, "results")
     if not (configs and isinstance(results, dict)):
         raise Unreadable(path, "no results file of lm_eval: it has no `configs` and `results`")
     if model_name(content) is None:
         raise Unreadable(path, "it names no model: neither `model_name` nor `model_args` is there")
     for task in configs:
-        samples = samples_of(path, date, task, content)
+        samples = samples_of(path, task, content)
         known = known_tasks.get(task)
         known = known if known and known.measure else None
         if known and known.is_of_harness and samples:
@@ -535,13 +534,13 @@ def _of_results(
                 notes.append(f"{path}: {task} is left out: {error}")
                 continue
         if "numbers" in mapping(content, "configs", task, "cells"):
-            run = _run(path, task, content, known, samples, date)
+            run = _run(path, task, content, known, samples)
             if run.numbers:
                 yield run
                 continue
             why = "its table `numbers` is not one; run it again"
         elif known is None:
-            run = _run(path, task, content, None, samples, date)
+            run = _run(path, task, content, None, samples)
             yield run._replace(numbers=_of_harness(mapping(results, task), run.n))
             continue
         else:
@@ -549,10 +548,10 @@ def _of_results(
         notes.append(f"{path}: {task} is left out: {why}")
 
 
-def samples_of(path: Path, date: str | None, task: str, content: Json) -> tuple[Path, ...]:
+def samples_of(path: Path, task: str, content: Json) -> tuple[Path, ...]:
     """The sample files of a task of a results file, as far as they are there."""
-    named = content.get("files")
-    if date is None and isinstance(named, list):
+    date, named = date_of(path), content.get("files")
+    if not date and isinstance(named, list):
         return tuple(map(Path, map(str, named)))
     arguments = re.sub("[/=]", "__", str(at(content, "config", "model_args")))
     begin, end = ("samples_", f"_{date}.jsonl") if date else (f"{arguments}_", ".jsonl")
@@ -591,14 +590,9 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
 
 
 def _run(
-    path: Path,
-    task: str,
-    content: Json,
-    known: Task | None,
-    samples: tuple[Path, ...],
-    date: str | None,
+    path: Path, task: str, content: Json, known: Task | None, samples: tuple[Path, ...]
 ) -> Run:
-    config = content["configs"][task]
+    config, date = content["configs"][task], date_of(path)
     tables = {name: table for name, table in mapping(config, "cells").items() if _is_table(table)}
     tables["numbers"] = rows = [
         {key: shortened(v) if key in ("metric", "group") and v else v for key, v in row.items()}
@@ -621,7 +615,7 @@ def _run(
         identity=identity,
         task=shortened(task),
         version=_plain(versions.get(task, metadata.get("version", ""))),
-        date=_date(content.get("date") if date is None else date),
+        date=_date(date or content.get("date")),
         options=options,
         template=template,
         n=_count(at(content, "n-samples", task, "effective")),
@@ -634,7 +628,7 @@ def _run(
         settings=(),
         results=path,
         samples=samples,
-        parts=date is None and "files" in content,
+        parts=not date and "files" in content,
         of=_count(at(content, "n-samples", task, "original")) or None,
         generation={**mapping(config, "generation_kwargs"), **mapping(changed)},
         condition={
@@ -658,7 +652,7 @@ def _run(
 def without_numbers(task: Task, samples: Path, results: Json) -> Run:
     """The run of a sample file, as it was asked."""
     path = samples.with_name(f"results_{date_of(samples)}.json")
-    return _run(path, task.name, results, task, (samples,), date_of(samples))
+    return _run(path, task.name, results, task, (samples,))
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:

@@ -203,15 +203,15 @@ def _checksum(texts: Iterable[str]) -> str:
 
 def answers(task: Task, files: Sequence[Path], written: Options) -> Answers:
     """What sample files hold. written: the options of their run. UsageError as `documents`."""
-    measure, of_files = measure_of(task), documents(task, files)
-    return Answers(measure, {d.hash: d for d in of_files}, run_options(task, written))
+    by_hash = {document.hash: document for document in documents(task, files)}
+    return Answers(measure_of(task), by_hash, run_options(task, written))
 
 
 def run_options(task: Task, written: Options) -> Options:
     """The options of a run. written: by the run, which has checked them, with files that may be
     elsewhere now; others have their defaults."""
-    options = read_options(task.name, {}, task.options)
-    return options | {key: value for key, value in written.items() if key in task.option_names}
+    own = {key: value for key, value in written.items() if key in task.option_names}
+    return read_options(task.name, {}, task.options) | own
 
 
 def measure_of(task: Task) -> Measure:
@@ -329,9 +329,8 @@ def requests_of(sample: Json) -> list[list[Any]]:
 
 def _prompt(sample: Json) -> str | None:
     """The checksum of all that was asked of a document."""
-    texts = [_asked(value) for request in requests_of(sample) for value in request]
-    texts = [text for text in texts if text is not None]
-    if texts:
+    asked = (_asked(value) for request in requests_of(sample) for value in request)
+    if texts := [text for text in asked if text is not None]:
         return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
     prompt = sample.get("prompt_hash")  # of a baseline
     return prompt if isinstance(prompt, str) else None
@@ -380,8 +379,7 @@ def remade(
             if measure.one_record_per_document:
                 return [measure.record(doc, answers)]
             return [measure.record(doc, [answer]) for answer in answers]
-    answers = [first for first, *_ in responses]
-    turns = "turns" in task.config
+    answers, turns = [first for first, *_ in responses], "turns" in task.config
     return [record_of(measure, doc, answer, turns) for answer in shares(answers, wordings)]
 
 

@@ -94,7 +94,7 @@ def transcript(files: Sequence[Path]) -> Transcript:
                 "with --log_samples to see them"
             )
     last = len(questions) - 1
-    places = sorted({round(last * i / (QUESTIONS - 1)) for i in range(QUESTIONS)} - {-1})
+    places = sorted({round(last * i / (QUESTIONS - 1)) for i in range(QUESTIONS)})
     chosen = tuple(questions[i] for i in places if questions)
     return Transcript(chosen, len(cut), sum(cut), tuple(notes))
 

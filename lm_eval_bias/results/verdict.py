@@ -301,8 +301,8 @@ def answers(tests: Sequence[Tested]) -> list[str]:
         run, metric = test.run, test.metric
         name = f"{run.model}: " if several else ""
         unknown = "" if test.calibrated else f"{UNCALIBRATED.capitalize()}. "
-        answer = f"{metric.question} {test.verdict.sentence}"
-        lines.append(f"{name}{answer} {unknown}[{run.task} {metric.name}]")
+        answer = f"{name}{metric.question} {test.verdict.sentence} "
+        lines.append(f"{answer}{unknown}[{run.task} {metric.name}]")
     return lines
 
 
