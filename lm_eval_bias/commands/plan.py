@@ -6,6 +6,7 @@ import argparse
 import sys
 import textwrap
 import warnings
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from math import isfinite, nan
@@ -241,11 +242,11 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "")
     ]
     needed: list[int | None] = []
-    cannot: dict[str, list[str]] = {}
+    cannot = defaultdict(list)
     for metric, width in chosen:
         made = pilot.sized(metric.name, width)
         if made.cannot:
-            cannot.setdefault(made.cannot, []).append(metric.name)
+            cannot[made.cannot].append(metric.name)
             continue
         needed.append(made.needed)
         rows.append((metric.name, metric.unit, *_row(made, total, metric.unit)))

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 
 from lm_eval_bias import catalogue
@@ -79,10 +80,10 @@ def _describe_task(task: catalogue.Task) -> None:
 
 
 def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
-    tasks: dict[Metric, list[str]] = {}
+    tasks = defaultdict(list)
     for task in known.values():
         for metric in task.measure.metrics if task.measure else ():
-            tasks.setdefault(metric._replace(systematic=()), []).append(task.name)
+            tasks[metric._replace(systematic=())].append(task.name)
     names = {metric.name for metric in tasks}
     if name not in names:
         near = nearest(name, known.keys() | names, "see lm-eval-bias tasks")

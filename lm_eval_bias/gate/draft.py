@@ -3,6 +3,7 @@ result."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from math import floor, inf, log10, sqrt
 
@@ -31,12 +32,12 @@ def draft(
     wanted: the most that percent and points may get worse; None for "not significantly worse", of
     people alone where placebos are taken off.
     """
-    tests: dict[tuple[str, Metric], list[tuple[Run, Number]]] = {}
+    tests = defaultdict(list)
     for run in runs:
         for metric, number in run.tested:
             if wanted is None and (raw := run.metric(metric.between_models or metric.raw)):
                 metric, number = raw, run.number(raw.name)
-            tests.setdefault((run.task, metric), []).append((run, number))
+            tests[run.task, metric].append((run, number))
     pooled = wanted is None and len(tests) > 1
     alpha = (1 - LEAST_CONFIDENCE) / max(len(tests) + pooled, 1)
     lines, left = [], []

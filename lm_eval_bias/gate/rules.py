@@ -15,6 +15,7 @@ A rule that bounds nothing would let everything pass, so all is checked before a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -175,7 +176,7 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) -> dict[str, Task]:
     """The tasks that `any_task` makes for rules on metrics of the harness, by name. UsageError with
     the line of a rule."""
-    wanted: dict[str, list[Rule]] = {}
+    wanted = defaultdict(list)
     for rule in rules.rules:
         task = known.get(rule.task)
         own = (
@@ -184,7 +185,7 @@ def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) ->
             and (not task.is_of_harness or rule.metric in [m.name for m in task.measure.metrics])
         )
         if rule.metric is not None and not own:
-            wanted.setdefault(rule.task, []).append(rule)
+            wanted[rule.task].append(rule)
         elif rule.cluster:
             cause = f"{rule.task} has clusters of its own; leave `cluster` out"
             raise UsageError(f"{rules.file}, line {rule.line}: {cause}")

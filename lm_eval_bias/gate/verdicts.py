@@ -13,6 +13,7 @@ the two one-sided tests procedure and the power approach, 1987.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan, nan
@@ -277,11 +278,11 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     their changes in standard errors, over the root of their number (Stouffer). A task's numbers
     depend on each other, so their mean is one."""
     parts = [v for v in verdicts if v.rule.condition == SIGNIFICANT and v is not verdict]
-    z: dict[str, list[float]] = {}
+    z = defaultdict(list)
     for v in parts:
         verdict.no_pass = v.no_pass or verdict.no_pass
         if v.quantity:
-            z.setdefault(v.task, []).append(v.quantity.value / v.quantity.error)
+            z[v.task].append(v.quantity.value / v.quantity.error)
         else:
             verdict.no_pass = f"{v.task} {subject(v)} has no change to pool"
     if len(z) < 2:

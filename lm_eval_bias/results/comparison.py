@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite, isnan, nan
 from typing import NamedTuple
@@ -138,7 +139,7 @@ def of_thinking(runs: Sequence[Run], answers: Reader) -> dict[str, list[Compared
     """What thinking changes, by model: a run less that without thinking, or less its own choices
     behind an empty thought."""
     without = {(run.key, run.task): run for run in runs if run.condition[THINKING] == "no"}
-    models: dict[str, list[ComparedNumber]] = {}
+    models = defaultdict(list)
     for run in runs:
         plain, table = without.get((run.key, run.task)), run.tables.get(THOUGHT) or [{}]
         if run is plain or not (plain or WITHOUT_THINKING in table[0]):
@@ -150,7 +151,7 @@ def of_thinking(runs: Sequence[Run], answers: Reader) -> dict[str, list[Compared
                 pair = _by_empty_thought(run, answers)
         except UsageError:  # `compare` says why
             continue
-        models.setdefault(run.model, []).extend(pair.rows(None, False))
+        models[run.model].extend(pair.rows(None, False))
     return {model: _judged(rows) for model, rows in models.items()}
 
 

@@ -1,5 +1,6 @@
 """Runs of several models -> a table for each task, a row for each model, a column a number."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isnan, nan
@@ -149,19 +150,19 @@ def _by_documents(
                 )
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
-        prompts: dict[object, set[str]] = {}
+        prompts = defaultdict(set)
         for run in runs:
             if (held := read.get(run.model)) and held.prompts:
-                prompts.setdefault((held.which, run.words), set()).add(held.prompts)
+                prompts[held.which, run.words].add(held.prompts)
         several = len({held.which for held in read.values()}) > 1
-        groups: dict[Question, list[Run]] = {}
+        groups = defaultdict(list)
         for run in runs:
             held, more = read.get(run.model), []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", held.which if held else "not known"))
             if held and len(prompts.get((held.which, run.words), ())) > 1:
                 more.append(("which prompts", held.prompts or "not known"))
-            groups.setdefault((task, (*settings, *more)), []).append(run)
+            groups[task, (*settings, *more)].append(run)
         if len(groups) > 1:
             other = "other documents, as many as each other"
             other = other if several else "the same documents in other words"

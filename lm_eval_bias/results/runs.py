@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -427,9 +427,9 @@ Question = tuple[str, tuple[tuple[str, str], ...]]
 
 def by_question(runs: Iterable[Run]) -> dict[Question, list[Run]]:
     """Runs that were asked the same, by task and model."""
-    questions: dict[Question, list[Run]] = {}
+    questions = defaultdict(list)
     for run in sorted(runs, key=lambda run: (run.task, run.model.casefold(), run.model)):
-        questions.setdefault((run.task, run.settings), []).append(run)
+        questions[run.task, run.settings].append(run)
     return questions
 
 
@@ -869,11 +869,11 @@ def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
 def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list[str], list[str]]:
     """One run for each model, task and condition; notes of those left out, and which of these are
     newer."""
-    groups: dict[tuple[str, ...], list[Run]] = {}
+    groups = defaultdict(list)
     for run in runs:
         if not part_of(run.options):
             condition = [run.condition[key] for key in across]
-            groups.setdefault((run.key, run.task, *condition), []).append(run)
+            groups[run.key, run.task, *condition].append(run)
     kept, notes, short = [], [], []
     for same in groups.values():
         same.sort(key=lambda run: (_when(run), run.parts, str(run.results)), reverse=True)

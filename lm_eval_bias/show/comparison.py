@@ -1,5 +1,6 @@
 """The page of a comparison of two runs."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
@@ -118,10 +119,10 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
 
 def _figures(comparison: Comparison) -> list[Callable[[], str]]:
     """The differences of each unit, the largest first."""
-    units: dict[str, list[ComparedNumber]] = {}
+    units = defaultdict(list)
     for row in comparison.rows:
         if row.verdict.kind != UNKNOWN:
-            units.setdefault(unit_of_difference(row.metric.unit), []).append(row)
+            units[unit_of_difference(row.metric.unit)].append(row)
     return [
         partial(_figure, comparison, unit, rows, f"d{i}")
         for i, (unit, rows) in enumerate(units.items())

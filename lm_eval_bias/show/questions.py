@@ -1,6 +1,6 @@
 """The first screen of a report: a row for each question, with its tests, picture and limits."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, exp, floor, isfinite, log10
 from typing import NamedTuple
@@ -25,9 +25,9 @@ class Row(NamedTuple):
 
     @property
     def answers(self) -> list[list[Tested]]:
-        same: dict[str, list[Tested]] = {}
+        same = defaultdict(list)
         for test in self.tests:
-            same.setdefault(test.verdict.sentence, []).append(test)
+            same[test.verdict.sentence].append(test)
         return list(same.values())
 
 
@@ -52,13 +52,13 @@ def limits(test: Tested) -> list[str]:
 
 def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
     """The rows of the first figure, and what limits all answers. Tests of a task share a row."""
-    groups: dict[object, list[Tested]] = {}
+    groups = defaultdict(list)
     for test in strongest(tests):
-        groups.setdefault((test.run.task, test.metric.name), []).append(test)
-    limited: dict[str, list[Tested]] = {}
+        groups[test.run.task, test.metric.name].append(test)
+    limited = defaultdict(list)
     for test in tests:
         for line in limits(test):
-            limited.setdefault(line, []).append(test)
+            limited[line].append(test)
     shared, all_of = [], Counter(test.run.model for test in tests)
     for line, those in list(limited.items()):
         models = Counter(test.run.model for test in those)

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite
@@ -24,12 +25,12 @@ _PLAIN = re.compile(r"(?!(true|false|none|nan|inf|infinity)$)[a-z_./~][\w./:@~-]
 
 def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     """A command for all tasks that were asked alike."""
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike = defaultdict(list)
     for run in chain.from_iterable(run.variants for run in runs):
         yaml = at(run.recorded, "metadata", "config_source")
         own = TaskInfo(folder=str(Path(yaml).parent) if isinstance(yaml, str) else "")
         words = tuple(_words(run, run.recorded, known.get(run.task, own)))
-        alike.setdefault(words, []).append(run.task)
+        alike[words].append(run.task)
     return [
         " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
         for words, tasks in alike.items()

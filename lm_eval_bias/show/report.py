@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
@@ -134,10 +135,10 @@ def write(
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
-    by_model: dict[str, list[Run]] = {}
+    by_model = defaultdict(list)
     for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
         warnings = (*run.warnings, *_of_answers(run, transcripts[run.samples], known))
-        by_model.setdefault(run.model, []).append(run._replace(warnings=warnings))
+        by_model[run.model].append(run._replace(warnings=warnings))
     models = [
         ModelPage(name, f"{folder.stem(name)}.html", runs, verdict.judged(runs))
         for name, runs in by_model.items()
@@ -491,9 +492,9 @@ def _page(template: str, **what: Any) -> str:
 def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, list[str]]]:
     """(model, warning, the tasks that have it), of tasks that answer no question."""
     for model in models:
-        tasks: dict[str, list[str]] = {}
+        tasks = defaultdict(list)
         for run in model.runs:
             if not any(test.run is run for test in model.tests):
                 for warning in run.warnings:
-                    tasks.setdefault(warning, []).append(run.task)
+                    tasks[warning].append(run.task)
         yield from ((model, warning, warned) for warning, warned in tasks.items())
