@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     single = "--to hub" if arguments.to == "hub" else "--model_id" * bool(arguments.model_id)
     chosen = of_model(finished_runs.runs, arguments.model, "--model", single)
     results, left = numbers.chosen(chosen, arguments.metrics)
-    write = {"hub": _hub, "every-eval-ever": _records}[arguments.to]
+    write = _hub if arguments.to == "hub" else _records
     written, more = write(results, arguments)
     for line in [*finished_runs.notes, *left, *more, *numbers.warnings(results)]:
         print(line, file=sys.stderr)
@@ -113,7 +113,7 @@ def _hub(results: Sequence[Result], arguments: argparse.Namespace) -> Written:
         ) from error
     entries, left = hub.entries(results, arguments.dataset_id)
     if not entries or arguments.output is None:
-        return [hub.text(entries)] if entries else [], left
+        return [hub.text(entries)] * bool(entries), left
     own = arguments.output / hub.FOLDER / hub.FILE
     new: dict[Any, Any] = {(entry.dataset_id, entry.task_id): entry for entry in entries}
     old = ""
@@ -173,7 +173,7 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
     writing.together(files)
     folder = arguments.output / "data" / records.COLLECTION
     line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"
-    return [line] if made else [], left
+    return [line] * bool(made), left
 
 
 def _read(path: Path) -> str:

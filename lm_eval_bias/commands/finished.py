@@ -115,9 +115,13 @@ def check_output(path: Path | None) -> None:
 
 def found(arguments: argparse.Namespace) -> Runs:
     """The runs that the arguments of a command name."""
-    given, known = vars(arguments), catalogue.measured(arguments.include_path)
-    more = given.get("across", ()), given.get("name", ())
-    return find(arguments.runs, known, arguments.tasks, *more)
+    return find(
+        arguments.runs,
+        catalogue.measured(arguments.include_path),
+        arguments.tasks,
+        getattr(arguments, "across", ()),
+        getattr(arguments, "name", ()),
+    )
 
 
 @contextmanager

@@ -45,13 +45,11 @@ def _add_writer(actions: Any, name: str) -> None:
     add = parser.add_argument
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"
     add("--from", dest="rows", metavar="FILE", required=True, help=rows)
-    model = "the writer's type, as for lm_eval"
-    add("--model", metavar="TYPE", required=True, help=model)
+    add("--model", metavar="TYPE", required=True, help="the writer's type, as for lm_eval")
     pairs: dict[str, Any] = {"metavar": "KEY=VALUE", "nargs": "+", "default": []}
     add("--model_args", **pairs, help="its arguments, as for lm_eval")
     add("--out", metavar="OUT", type=Path, required=True, help="the file of items, .jsonl")
-    kwargs = "default: temperature=1 max_gen_toks=512"
-    add("--gen_kwargs", **pairs, help=kwargs)
+    add("--gen_kwargs", **pairs, help="default: temperature=1 max_gen_toks=512")
     add("--batch_size", metavar="N", help="as for lm_eval")
     add("--device", metavar="DEVICE", help="as for lm_eval")
     add(

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def widths(given: Sequence[str]) -> dict[str, float]:
     """METRIC or TASK/METRIC -> width; "" -> that of all numbers in percent or points."""
-    wanted: dict[str, float] = {}
+    wanted = {}
     for text in given:
         name, _, value = text.rpartition("=")
         try:
@@ -170,8 +170,7 @@ class Pilot:
         kwargs = {key: value for key, value in task.dataset_kwargs.items() if key != FIRST}
         try:
             given = {**with_resolved_paths(task.metadata, task.path), **options, **kwargs}
-            documents: Sequence[Any] = task.builder(**given)[task.config.get("test_split", "test")]
-            return documents
+            return task.builder(**given)[task.config.get("test_split", "test")]
         except (UsageError, OSError, KeyError, TypeError) as error:
             cause = f"{type(error).__name__}: {error}"
             raise UsageError(f"the task's documents cannot be made here ({cause})") from error
@@ -241,7 +240,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     rows: list[tuple[str, ...]] = [
         ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "")
     ]
-    needed: list[int | None] = []
+    needed = []
     cannot = defaultdict(list)
     for metric, width in chosen:
         made = pilot.sized(metric.name, width)

@@ -25,8 +25,7 @@ def entries(results: Sequence[Result], dataset: str) -> tuple[list[EvalResultEnt
     for result in results:
         run, metric, way = result.run, result.metric, better(result.metric)
         if way is None:
-            why = f"{undirected(metric)}; the format has no word for that"
-            left.append(result.left_out(why))
+            left.append(result.left_out(f"{undirected(metric)}; the format has no word for that"))
             continue
         number, unit = result.number, f"{metric.unit}, " if metric.unit else ""
         interval = "no interval"
@@ -41,14 +40,15 @@ def entries(results: Sequence[Result], dataset: str) -> tuple[list[EvalResultEnt
             ", ".join([f"version {run.version}", *options]),
             *run.warnings,
         ]
-        entry = EvalResultEntry(
-            dataset_id=dataset,
-            task_id=f"{run.task}.{metric.name}",
-            value=result.number.value,
-            date=run.date.date().isoformat() if run.date else None,
-            notes=shortened("; ".join(parts), LONGEST_NOTE),
+        made.append(
+            EvalResultEntry(
+                dataset_id=dataset,
+                task_id=f"{run.task}.{metric.name}",
+                value=number.value,
+                date=run.date.date().isoformat() if run.date else None,
+                notes=shortened("; ".join(parts), LONGEST_NOTE),
+            )
         )
-        made.append(entry)
     return made, left
 
 

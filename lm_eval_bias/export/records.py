@@ -186,7 +186,6 @@ def _evaluation(result: Result, metric_id: str, dataset: str | None) -> Content:
     signed = way is None and null is not None
     least, greatest = metric.unit_range
     description = visible(metric.description) or name
-    parameters = None if null is None else {"null_value": float(null)}
     if way is None and null is not None:
         least, greatest = 0, max(null - least, greatest - null)
         description = (
@@ -203,7 +202,7 @@ def _evaluation(result: Result, metric_id: str, dataset: str | None) -> Content:
         "metric_id": f"{metric_id}.distance" if signed else metric_id,
         "metric_name": name,
         "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
-        "metric_parameters": parameters,
+        "metric_parameters": None if null is None else {"null_value": float(null)},
         "lower_is_better": signed or way == "lower",
         "score_type": "continuous",
         "min_score": _end(least),
@@ -222,7 +221,7 @@ def _score(result: Result, null_value: float | None) -> Content:
     """null_value: of a signed number, which is scored by its distance."""
     run, number = result.run, result.number
     score, low, high, turned, remark = number.value, number.low, number.high, "", ""
-    details: dict[str, str] = {}
+    details = {}
     if null_value is not None:
         score, low, high = distance(number, null_value)
         turned = ", of the signed number, turned into distances"
@@ -237,8 +236,10 @@ def _score(result: Result, null_value: float | None) -> Content:
             details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
     uncertainty: Content = {}
     if 0 < number.stderr < inf:
-        method = f"the task's own{remark}"
-        uncertainty["standard_error"] = {"value": number.stderr, "method": method}
+        uncertainty["standard_error"] = {
+            "value": number.stderr,
+            "method": f"the task's own{remark}",
+        }
     elif number.stderr == 0:
         details["standard_error"] = f"0: {result.how}"
     if result.has_interval:

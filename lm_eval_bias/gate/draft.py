@@ -43,8 +43,10 @@ def draft(
     lines, left = [], []
     for (task, metric), numbers in tests.items():
         errors = [_error(metric, *of_run, baseline, changes) for of_run in numbers]
-        documents = f"{min(run.n for run, _ in numbers):,} documents"
-        sample = f"{documents}, {min(n.clusters or 0 for _, n in numbers)} clusters"
+        sample = (
+            f"{min(run.n for run, _ in numbers):,} documents, "
+            f"{min(n.clusters or 0 for _, n in numbers)} clusters"
+        )
         try:
             condition, apart = WORSE if wanted else SIGNIFICANT, unit_of_difference(metric.unit)
             if why := next(filter(None, (unresponsive(run) for run, _ in numbers)), ""):

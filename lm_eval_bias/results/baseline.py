@@ -31,7 +31,7 @@ _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
 def packed(runs: Sequence[Run], known: Mapping[str, Task]) -> bytes:
     """The file of these runs. known: the tasks by name. UsageError for runs without samples and for
     those put together."""
-    files: dict[str, str] = {}
+    files = {}
     for i, results in enumerate(dict.fromkeys(run.results for run in runs)):
         theirs = [run for run in runs if run.results == results]
         for run in theirs:

@@ -31,7 +31,7 @@ class Changed(NamedTuple):
 
 def changed(first: Sequence[Path], second: Sequence[Path]) -> list[Changed]:
     """Up to MOST questions of two runs' samples, the largest distance first. Raises Unreadable."""
-    places: dict[bytes, tuple[Path, int]] = {}
+    places = {}
     for path in first:
         offset = 0
         for _, line in lines(path):

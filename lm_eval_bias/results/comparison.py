@@ -103,9 +103,9 @@ def comparison(
         )
     check_metrics(metrics or (), [*first, *second])
     of_first, of_second = ({run.task: run for run in runs} for runs in (first, second))
-    rows: list[ComparedNumber] = []
-    refusals: dict[str, str] = {}
-    pairs: dict[str, Pair] = {}
+    rows = []
+    refusals = {}
+    pairs = {}
     all_notes = list(notes)
     for task in sorted(of_first.keys() | of_second.keys()):
         if task not in of_first or task not in of_second:

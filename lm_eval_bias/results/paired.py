@@ -107,8 +107,7 @@ class Replicates:
         """Of the number plus that of another run, times a sign."""
         pairs = zip(self.changes(key), other.changes(key), strict=True)
         changes = [(change + sign * theirs, share) for (change, share), (theirs, _) in pairs]
-        variance: Variance = self.replicates[key].sample.variance(changes)
-        return variance
+        return self.replicates[key].sample.variance(changes)
 
 
 def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Replicates]:

@@ -317,7 +317,7 @@ def find(
         for place in places
     ]
     given = {place.path for place in places}
-    read: list[Run] = []
+    read = []
     notes: list[str] = []
     samples, phrases = [], []
     for path, place in files(places, names, notes):
@@ -567,9 +567,9 @@ def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
     records = [record for document in documents for record in document.records]
     cells = clean(tables(measure, summarise_or_explain(measure, records, {})))
     configs = content["configs"]
-    config = {**configs[task.name], "cells": cells}
+    configs = {**configs, task.name: {**configs[task.name], "cells": cells}}
     counts = {task.name: {"effective": len(documents)}, **mapping(content, "n-samples")}
-    return {**content, "configs": {**configs, task.name: config}, "n-samples": counts}
+    return {**content, "configs": configs, "n-samples": counts}
 
 
 def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]) -> str:
@@ -692,8 +692,8 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
     # "./a" and "a": no part of a path is left that differs, and no name may be what another model
     # is called in full.
     shown = Counter(names.values())
-    full = {key: shown[name] > 1 or name in names for key, name in names.items()}
-    return [run._replace(model=run.key if full[run.key] else names[run.key]) for run in runs]
+    names |= {key: key for key, name in names.items() if shown[name] > 1 or name in names}
+    return [run._replace(model=names[run.key]) for run in runs]
 
 
 def _by_condition(run: Run, across: Collection[str]) -> Run:
@@ -754,8 +754,10 @@ def _of_seen(run: Run) -> Iterator[str]:
         for row in rows:
             name = str(row.get("metric"))
             metric = run.metric(name)
-            ends = [as_float(row.get(key)) for key in ("value", WITHOUT_UNSEEN)]
-            with_, without = (number_text(end, metric.unit if metric else "") for end in ends)
+            with_, without = (
+                number_text(as_float(row.get(key)), metric.unit if metric else "")
+                for key in ("value", WITHOUT_UNSEEN)
+            )
             if with_ != without:
                 changed.append(f"{name} {with_} or {without}")
         yield (
@@ -879,9 +881,8 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
         same.sort(key=lambda run: (_when(run), run.parts, str(run.results)), reverse=True)
         paper = [run for run in same if run.wording == PAPER] or same
         first = next((run for run in paper if run.template == same[0].template), paper[0])
-        asked = _but(first, "documents")
-        alike = [run for run in paper if _but(run, "documents") == asked]
-        alike = [run for run in alike if run.template == first.template]
+        asked = first.template, _but(first, "documents")
+        alike = [run for run in paper if (run.template, _but(run, "documents")) == asked]
         newest = max(alike, key=lambda run: run.n)  # a short trial does not hide a whole run
         others: list[Run] = []
         for run in same:

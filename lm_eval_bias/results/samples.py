@@ -239,9 +239,9 @@ def in_order(
 ) -> list[Document]:
     """`documents` with the records of all wordings. texts: (sample, number of records) -> `texts`
     of a document. prompts: whether with their checksums."""
-    result: list[Document] = []
+    result = []
     origin: dict[str, Path] = {}
-    seen: set[tuple[str, Any]] = set()
+    seen = set()
     own_files: dict[str, tuple[str, Path]] = {}
     of_harness = measure_of(task).record if task.is_of_harness else None
     for path in files:

@@ -69,9 +69,9 @@ class Transcript(NamedTuple):
 
 def transcript(files: Sequence[Path]) -> Transcript:
     """Some questions of a run with their answers, and how many answers seem cut off."""
-    questions: list[SampledQuestion] = []
-    notes: list[str] = []
-    cut: list[bool] = []
+    questions = []
+    notes = []
+    cut = []
     for path in files:
         try:
             lines = _lines(path)
@@ -207,8 +207,8 @@ def _requests(sample: Json) -> list[tuple[str, Any]]:
 
 def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Turn:
     """Continuations of one prompt or of several, or sentences each beside its counterpart."""
-    scores = [_score(response[0]) for response in responses]
-    rows = [(*request, score) for request, score in zip(requests, scores, strict=False)]
+    pairs = zip(requests, responses, strict=False)
+    rows = [(*request, _score(response[0])) for request, response in pairs]
     prompts = {prompt for prompt, _ in requests}
     if len(prompts) == 1:
         return _choices(requests[0][0], [Choice(str(text), score) for _, text, score in rows])

@@ -8,7 +8,7 @@ from itertools import takewhile
 from math import isnan
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable, of_task
@@ -105,7 +105,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits.Table:
     tables: dict[str, exhibits.Table] = {"numbers": []}
-    places: dict[Any, dict[str, Any]] = {}
+    places = {}
     for cell in cells:
         number = float(cell.value)
         tables["numbers"] += [

@@ -270,7 +270,7 @@ class _Writer:
         topic = verdict.sentences(tests)[0].rstrip(".")
         block = Block(self._id("answers"), topic, topic, ANSWERS.caption)
         block.source = source([test.run for test in tests])
-        models: list[tuple[Run, Rows]] = []
+        models = []
         for run, metric, number, _, answer, _ in tests:
             null = metric.null_value or 0.0
             ends = {part: getattr(number, part) - null for part in ("value", "low", "high")}
@@ -339,7 +339,7 @@ class _Writer:
             exhibit.how_to_read,
             exhibit.caveat,
         )
-        models: list[tuple[Run, Rows]] = []
+        models = []
         for run in runs:
             try:
                 if rows := exhibits.rows(exhibit, run.tables):
