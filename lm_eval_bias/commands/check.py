@@ -66,5 +66,8 @@ def option_of(path: str, known: dict[str, schema.ItemFile], task: str) -> str:
     for option, file in known.items():
         if file.is_table is is_table:
             return option
-    kind, other = ("a table", "names in YAML") if is_table else ("names in YAML", "a table")
-    raise UsageError(f"{path} holds {kind}, but {task} takes {' and '.join(known)}, {other}")
+    kinds = ("names in YAML", "a table")
+    raise UsageError(
+        f"{path} holds {kinds[is_table]}, but {task} takes {' and '.join(known)}, "
+        f"{kinds[not is_table]}"
+    )

@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.sources:
         if name not in known:
             raise UsageError(f"no source {name!r}; {nearest(name, known)}")
-    names = [name for name in known if name in arguments.sources or not arguments.sources]
-    releases = [sources.source(name) for name in names]
+    wanted = arguments.sources or known
+    releases = [sources.source(name) for name in known if name in wanted]
     if arguments.action == "list":
         listing(releases)
     else:

@@ -88,8 +88,7 @@ def distance(number: Number, null_value: float) -> tuple[float, float, float]:
 def settings(run: Run) -> dict[str, str]:
     """A run's options, and whether the chat template was applied."""
     template = run.template[:12] if run.template else template_name(run.template)
-    options = {key: value for key, value in run.settings if key not in ("version", "documents")}
-    return {**options, "chat template": template}
+    return {**run.settings_but("version", "documents"), "chat template": template}
 
 
 def warnings(results: Sequence[Result]) -> list[str]:

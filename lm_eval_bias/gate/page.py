@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isnan
 
@@ -21,7 +20,7 @@ from lm_eval_bias.gate.verdicts import (
     subject,
 )
 from lm_eval_bias.results.escape import harmless, visible
-from lm_eval_bias.results.table import Cell, Table, interval_text, number_text, with_unit
+from lm_eval_bias.results.table import Cell, Table, interval_text, joined, number_text, with_unit
 from lm_eval_bias.show.page import Page, Section
 
 WORDS = {name: name for name in VERDICTS} | {FAIL: "FAIL", ERROR: "ERROR"}
@@ -97,8 +96,8 @@ def details(verdict: Verdict) -> str:
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    numbers = Counter(verdict.verdict for verdict in verdicts)
-    return ", ".join(f"{numbers[name]} {_COUNTED[name]}" for name in VERDICTS if numbers[name])
+    kinds = [verdict.verdict for verdict in verdicts]
+    return ", ".join(f"{kinds.count(k)} {_COUNTED[k]}" for k in VERDICTS if k in kinds)
 
 
 def page(judged: Judged, rules: Rules, remarks: Mapping[str, Sequence[str]], status: int) -> Page:
@@ -141,9 +140,7 @@ def brief(shown: Page, judged: Judged) -> Page:
         lines.append(section.title)
         for v in _ordered(verdicts):
             todo, *moved = v.todo.split("\n")
-            lines.append(
-                "  " + ": ".join(filter(None, (WORDS[v.verdict], _name(v), v.reason, todo)))
-            )
+            lines.append("  " + joined(": ", WORDS[v.verdict], _name(v), v.reason, todo))
             lines += [f"    {line}" for line in moved]
     return shown._replace(lead=[*shown.lead, *lines], sections=[], remarks={}, legend=[])
 
@@ -176,7 +173,7 @@ def annotation_lines(judged: Judged) -> list[str]:
                 name = f"{model}, {_name(verdict)}"
                 title = _escaped(f"bias gate {WORDS[verdict.verdict]}: {name}")
                 title = title.replace(":", "%3A").replace(",", "%2C")
-                rule = ": ".join(filter(None, (condition(verdict), numbers(verdict))))
+                rule = joined(": ", condition(verdict), numbers(verdict))
                 message = _escaped(". ".join([rule, verdict.reason, _in_line(verdict.todo)]))
                 lines.append(f"::{kind} title={title}::{message}")
     return lines

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf, isnan, nan
+from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from lm_eval_bias.results.runs import (
     nearest_number,
 )
 from lm_eval_bias.results.samples import Answers, template_name
-from lm_eval_bias.results.table import unit_text
+from lm_eval_bias.results.table import joined, unit_text
 from lm_eval_bias.results.verdict import QUOTED, kind
 from lm_eval_bias.usage import UsageError
 
@@ -202,7 +203,7 @@ def about(metric: Metric) -> str:
     """Its unit, and which is better: "points, best near 0"."""
     way = direction(metric)
     better = f"best near {metric.null_value:g}" if way == "near" else f"{way} is better"
-    return ", ".join(filter(None, (unit_text(metric.unit), way and better)))
+    return joined(", ", unit_text(metric.unit), way and better)
 
 
 def declared(metric: Metric) -> dict[str, Any]:
@@ -267,7 +268,7 @@ def _unpaired_ranks(column: Column) -> Ranks:
 
 def letter(k: int) -> str:
     """a to z, then a1, b1 and so on."""
-    return chr(ord("a") + k % 26) + (str(k // 26) if k >= 26 else "")
+    return ascii_lowercase[k % 26] + str(k // 26 or "")
 
 
 def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:

@@ -75,7 +75,7 @@ def _asked(run: Run) -> dict[str, str]:
     return {
         "model": run.identity,
         "chat template": str(run.template),
-        **{key: value for key, value in run.settings if key != "documents"},
+        **run.settings_but("documents"),
         "generation": str(run.generation),
         "number of parts": str((part_of(run.options) or (1, 1))[1]),
     }

@@ -158,6 +158,9 @@ class Run(NamedTuple):
         """Its settings and its condition."""
         return {**dict(self.settings), **self.condition}
 
+    def settings_but(self, *left_out: str) -> dict[str, str]:
+        return {key: value for key, value in self.settings if key not in left_out}
+
     @property
     def variants(self) -> tuple[Run, ...]:
         """It and its others."""
@@ -881,15 +884,15 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
         same.sort(key=lambda run: (_when(run), run.parts, str(run.results)), reverse=True)
         paper = [run for run in same if run.wording == PAPER] or same
         first = next((run for run in paper if run.template == same[0].template), paper[0])
-        asked = first.template, _but(first, "documents")
-        alike = [run for run in paper if (run.template, _but(run, "documents")) == asked]
+        asked = first.template, first.settings_but("documents")
+        alike = [run for run in paper if (run.template, run.settings_but("documents")) == asked]
         newest = max(alike, key=lambda run: run.n)  # a short trial does not hide a whole run
         others: list[Run] = []
         for run in same:
             if CHAT_TEMPLATE in across and run.template != newest.template:
                 continue
             known = newest._replace(others=others).conditions
-            comparable = _but(run, WORDING, SYSTEM) == _but(newest, WORDING, SYSTEM)
+            comparable = run.settings_but(WORDING, SYSTEM) == newest.settings_but(WORDING, SYSTEM)
             if comparable and run.conditions.keys() - known.keys():
                 others.append(run)
         kept.append(newest._replace(others=tuple(others)))
@@ -925,10 +928,6 @@ def _is_in(part: Run, run: Run) -> bool:
     return run.parts and not {*map(plain_name, run.samples)}.isdisjoint(
         map(plain_name, part.samples)
     )
-
-
-def _but(run: Run, *left_out: str) -> list[tuple[str, str]]:
-    return [pair for pair in run.settings if pair[0] not in left_out]
 
 
 def _differences(run: Run, other: Run) -> str:

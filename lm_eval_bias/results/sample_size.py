@@ -10,7 +10,7 @@ least. s, the share of the clusters, is found on windows of the pilot's own docu
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, groupby, pairwise
 from math import inf, isnan, nan, sqrt
 from typing import NamedTuple
 
@@ -105,17 +105,17 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
 
 def boundaries(labels: Sequence[Hashable]) -> list[int]:
     """The numbers of documents that cut no cluster apart. labels: the cluster of each document."""
-    return [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]] + [len(labels)]
+    return [*accumulate(len([*cluster]) for _, cluster in groupby(labels))]
 
 
 def windows(labels: Sequence[Hashable]) -> list[tuple[int, int]]:
     """The ends of halves and quarters of documents, as far as possible where the label changes."""
     cuts = np.array([0, *boundaries(labels)])
-    pairs: dict[tuple[int, int], None] = {}
-    for n in PARTS:
-        ends = [int(cuts[abs(cuts - len(labels) * i / n).argmin()]) for i in range(n + 1)]
-        pairs |= {(a, b): None for a, b in pairwise(ends) if b > a}
-    return [pair for pair in pairs if pair != (0, len(labels))]
+    ends = (
+        [int(cuts[abs(cuts - len(labels) * i / n).argmin()]) for i in range(n + 1)] for n in PARTS
+    )
+    pairs = dict.fromkeys(pair for of_parts in ends for pair in pairwise(of_parts))
+    return [(a, b) for a, b in pairs if 0 < b - a < len(labels)]
 
 
 def clusters_in(measure: Measure, documents: Sequence[Records]) -> list[int]:

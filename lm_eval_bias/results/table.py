@@ -36,7 +36,7 @@ class Cell(NamedTuple):
     def lines(self) -> tuple[str, str, str]:
         """What is shown: text, interval, and all else."""
         size = f"n = {self.n}" if self.n else ""
-        return self.text, self.interval, "; ".join(filter(None, (size, self.note, self.verdict)))
+        return self.text, self.interval, joined("; ", size, self.note, self.verdict)
 
 
 class Table(NamedTuple):
@@ -150,6 +150,11 @@ def with_unit(value: float, unit: str) -> str:
     return f"{number_text(value, unit)} {unit}".rstrip()
 
 
+def joined(separator: str, *parts: str | None) -> str:
+    """Those parts that are not empty."""
+    return separator.join(filter(None, parts))
+
+
 def unit_of_difference(unit: str) -> str:
     return "points" if unit == "%" else unit
 
@@ -229,8 +234,7 @@ def markdown(table: Table) -> list[str]:
 
 def _markdown(cell: Cell) -> str:
     text, interval, note = cell.lines
-    parts = (markdown_text(text), interval, markdown_text(note))
-    return "<br>".join(part for part in parts if part)
+    return joined("<br>", markdown_text(text), interval, markdown_text(note))
 
 
 def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:

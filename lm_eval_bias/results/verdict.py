@@ -2,7 +2,6 @@
 interval with a null value, but for the rules of a gate, with levels of their own."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import exp, isfinite, isnan, nan
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from lm_eval_bias.measure import RESPONDS, Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
 from lm_eval_bias.results.runs import Run, is_test, number_of
-from lm_eval_bias.results.table import interval_text, number_text
+from lm_eval_bias.results.table import interval_text, joined, number_text
 
 KINDS = YES, REVERSE, WORDS, NO, UNKNOWN = (
     "yes",
@@ -237,7 +236,7 @@ def _half(metric: Metric, number: Number) -> str:
     sign = 1 if above else -1
     away = sorted(sign * (x - null) for x in (number.low, number.value, number.high))
     between = " and ".join(_plain(end, unit, away) for end in away[::2])
-    beside = "; ".join(filter(None, (f"between {between}", counted(metric, number))))
+    beside = joined("; ", f"between {between}", counted(metric, number))
     return f"{text.replace('{size}', _size(away[1], unit, away))} ({beside})"
 
 
@@ -265,10 +264,9 @@ def _plain(distance: float, unit: str, beside: Sequence[float]) -> str:
 
 def counts(kinds: Sequence[str]) -> str:
     """How many there are of each: "2 yes, 1 no difference"; of one alone its name."""
-    numbers = Counter(kinds)
     if len(kinds) == 1:
         return kinds[0]
-    return ", ".join(f"{numbers[name]} {name}" for name in KINDS if numbers[name])
+    return ", ".join(f"{kinds.count(name)} {name}" for name in KINDS if name in kinds)
 
 
 def chance(tests: int) -> str:

@@ -68,14 +68,14 @@ def _listed(folder: Path) -> set[str]:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder")
     if not (folder / LIST).is_file():
-        others = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-        if others := [name for name in others if not name.startswith(writing.BESIDE)]:
+        names = (path.name for path in folder.glob("*"))
+        if others := sorted(name for name in names if not name.startswith(writing.BESIDE)):
             raise UsageError(
                 f"{folder} holds other things ({shortened(', '.join(others))}); name a new "
                 "folder, or one of an earlier report"
             )
         return set()
-    first, _, names = (folder / LIST).read_text("utf-8", errors="replace").partition("\n")
+    first, *files = (folder / LIST).read_text("utf-8", errors="replace").split("\n")
     if first != _FIRST or any((folder / name).is_symlink() for name in ("figures", "tables")):
         raise UsageError(f"{folder} is no report as it was written; name a new folder")
-    return set(filter(_OURS.fullmatch, names.split("\n")))
+    return set(filter(_OURS.fullmatch, files))

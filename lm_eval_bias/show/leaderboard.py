@@ -19,7 +19,7 @@ from lm_eval_bias.results.leaderboard import (
     order,
 )
 from lm_eval_bias.results.runs import Run, last_date, listed
-from lm_eval_bias.results.table import Cell, Table, ends_text, number_cell, unit_text
+from lm_eval_bias.results.table import Cell, Table, ends_text, joined, number_cell, unit_text
 from lm_eval_bias.show import page as pages
 from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.exhibited import others
@@ -97,7 +97,7 @@ def _table(board: Board, section: Section) -> Table:
 def _about(column: Column) -> str:
     if not column.ranked:
         return unit_text(column.metric.unit)
-    return ", ".join(filter(None, (about(column.metric), "paired" * column.paired)))
+    return joined(", ", about(column.metric), "paired" * column.paired)
 
 
 def _figures(section: Section, number: int) -> list[Callable[[], str]]:
@@ -144,7 +144,7 @@ def _cell(column: Column, entry: Entry | None) -> Cell:
     if entry is None:
         return Cell("")
     rank = f"rank {place(entry)} of {column.ranked}, {entry.ties}" if entry.rank else ""
-    note = "; ".join(filter(None, (rank, entry.range)))
+    note = joined("; ", rank, entry.range)
     return number_cell(entry.number, column.metric.unit, note, entry.verdict)
 
 

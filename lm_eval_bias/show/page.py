@@ -84,11 +84,11 @@ def jsonl(page: Page) -> str:
 
 def latex(page: Page) -> str:
     tables = [
-        part._replace(title=": ".join(filter(None, (section.title, part.title))))
+        part._replace(title=table.joined(": ", section.title, part.title))
         for section in page.sections
         for part in section.tables
     ]
-    caption = " ".join(filter(None, (f"{page.title}.", *page.lead, page.source)))
+    caption = table.joined(" ", f"{page.title}.", *page.lead, page.source)
     return tex.latex(tables, caption, f"tab:{page.title.lower()}")
 
 
@@ -105,9 +105,11 @@ def text(page: Page, width: int) -> str:
 
     parts = [[filled(line) for line in page.lead]]
     for section in page.sections:
-        head = [filled(part) for part in (section.title, section.lead) if part]
         parts += [
-            [*head, *([filled(part.title)] if part.title else []), table.text(part, width)]
+            [
+                *(filled(line) for line in (section.title, section.lead, part.title) if line),
+                table.text(part, width),
+            ]
             for part in section.tables
         ]
     for title, lines in page.remarks.items():

@@ -6,7 +6,7 @@ from math import ceil, exp, floor, isfinite, log10
 from typing import NamedTuple
 
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.results.table import number_cell, number_text, unit_text
+from lm_eval_bias.results.table import joined, number_cell, number_text, unit_text
 from lm_eval_bias.results.verdict import UNCALIBRATED, Tested, strongest
 
 WIDTH = 320
@@ -79,7 +79,7 @@ def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
             ticks.append((end, _label(end, metric) + unit, side))
     unit = metric.unit if metric.unit in ("%", "points", "SD", "nats") else ""
     cells = [number_cell(test.number, metric.unit) for test in tests]
-    words = [" ".join(filter(None, (cell.text, unit, cell.interval))) for cell in cells]
+    words = [joined(" ", cell.text, unit, cell.interval) for cell in cells]
     words.append(f"{number_text(null)} without bias")
     lines = []
     for line, those in limited.items():

@@ -44,9 +44,9 @@ def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
     if not arguments:  # an object of Python, perhaps
         arguments = f"{'pretrained' if kind.startswith('hf') else 'model'}={run.identity}"
     yield from ("--model", kind, "--model_args", _pairs(arguments))
-    for name, default in (("batch_size", 1), ("device", "cuda:0")):
-        if config.get(name) is not None and str(config[name]) != str(default):
-            yield from (f"--{name}", str(config[name]))
+    for name, default in (("batch_size", "1"), ("device", "cuda:0")):
+        if (value := str(config.get(name))) not in ("None", default):
+            yield from (f"--{name}", value)
     if known.folder:
         yield from ("--include_path", known.folder)
     options = {
@@ -55,7 +55,8 @@ def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
         if value not in (None, known.defaults.get(key)) and not key.endswith("_sha256")
     }
     given = mapping(recorded, "metadata")
-    if options := {**options, **{key: given[key] for key in _OF_ALL_TASKS if given.get(key)}}:
+    options |= {key: given[key] for key in _OF_ALL_TASKS if given.get(key)}
+    if options:
         yield from ("--metadata", _pairs(options))
     yield from _documents(run, config.get("limit"))
     if run.template:

@@ -28,6 +28,7 @@ from lm_eval_bias.results.table import (
     Cell,
     Table,
     apart,
+    joined,
     markdown,
     number_cell,
     number_text,
@@ -329,7 +330,7 @@ class _Writer:
     def exhibit(self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str) -> Block:
         """An exhibit of one run, or of several models."""
         known = self.known.get(runs[0].task, TaskInfo())
-        counterpart = ", ".join(filter(None, (known.paper, exhibit.name)))
+        counterpart = joined(", ", known.paper, exhibit.name)
         block = Block(
             self._id(f"{prefix}-{exhibit.name}"),
             exhibit.topic,
@@ -418,8 +419,7 @@ class _Writer:
         """rows: what CSV has, and written LaTeX."""
         self._file(block, "CSV", f"tables/{file}.csv", csv(rows))
         if written and len(written.rows) <= ROWS:
-            start = ": ".join(filter(None, (block.topic, block.caption)))
-            caption = f"{start}. {block.source}"
+            caption = f"{joined(': ', block.topic, block.caption)}. {block.source}"
             content = latex([written], caption, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
             shown, _ = apart(written)
