@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval_bias.metrics.errors import Floats
+from outcome import Rng
 from scipy.sparse import csr_array
 
 
@@ -115,15 +117,15 @@ class Asked:
             for size in (600, 1500, 4000)
         ]
 
-    def centred(self, raw: np.ndarray) -> np.ndarray:
+    def centred(self, raw: Floats) -> Floats:
         """Scores less the mean of competing answers."""
         return raw - (np.bincount(self.group, raw) / np.bincount(self.group))[self.group]
 
-    def push(self, rng: np.random.Generator, amount: np.ndarray) -> np.ndarray:
+    def push(self, rng: Rng, amount: Floats) -> Floats:
         """Each context raises some answers and lowers others. amount: (contexts,)."""
         return amount[self.context] * self.vectors(rng, 1)[:, 0]
 
-    def vectors(self, rng: np.random.Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
+    def vectors(self, rng: Rng, dimensions: int = DIMENSIONS) -> Floats:
         """Random weights, shape (answers, dimensions); near numbers have similar ones."""
         own = rng.standard_normal((len(self.keys), dimensions))[self.key]
         trend, bend = rng.standard_normal((2, dimensions))
@@ -135,7 +137,7 @@ def word_count(text: str) -> int:
     return len(words(text))
 
 
-def distinct(values: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def distinct(values: Sequence[str]) -> tuple[list[str], Floats]:
     places = {value: i for i, value in enumerate(dict.fromkeys(values))}
     return list(places), np.array([places[value] for value in values])
 
@@ -144,22 +146,22 @@ def last(context: str) -> str:
     return " ".join([part for part in re.split(r"[.!?\n]+", context) if part.strip(' ”"')][-2:])
 
 
-def counts(texts: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> np.ndarray:
+def counts(texts: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> csr_array:
     """Of each word in each text, shape (texts, words)."""
     cells = [(i, vocabulary[word]) for i, text in enumerate(texts) for word in text]
     i, j = np.array(cells).T
     return csr_array((np.ones(len(i)), (i, j)), shape=(i.max() + 1, len(vocabulary)))
 
 
-Family = Callable[[np.random.Generator, Asked], np.ndarray]
+Family = Callable[[Rng, Asked], Floats]
 
 
-def bag_of_words(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def bag_of_words(rng: Rng, asked: Asked) -> Floats:
     """Each word of the prompt makes each answer more or less likely, at random."""
     return added_up(rng, asked, asked.of_context)
 
 
-def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def bag_of_words_pooled(rng: Rng, asked: Asked) -> Floats:
     """Each word of the prompt acts on each word of an answer, at random."""
     embedded, of_answer = rng.standard_normal((2, len(asked.words), DIMENSIONS))
     contexts = asked.of_context @ (embedded * asked.varying[:, None])
@@ -168,34 +170,34 @@ def bag_of_words_pooled(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return (contexts[asked.context] * answers).sum(axis=1)
 
 
-def last_sentence(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def last_sentence(rng: Rng, asked: Asked) -> Floats:
     """As bag_of_words, but reads the last sentence only."""
     return added_up(rng, asked, asked.of_last)
 
 
-def added_up(rng: np.random.Generator, asked: Asked, words: csr_array) -> np.ndarray:
+def added_up(rng: Rng, asked: Asked, words: csr_array) -> Floats:
     """words: what is read of each context."""
     embedded = rng.standard_normal((len(asked.words), DIMENSIONS)) * asked.varying[:, None]
     return ((words @ embedded)[asked.context] * asked.vectors(rng)).sum(axis=1)
 
 
-def options_only(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def options_only(rng: Rng, asked: Asked) -> Floats:
     """Likes words of the answers and does not read the prompt."""
     liking = asked.of_text @ rng.standard_normal(len(asked.words))
     return liking[asked.text]
 
 
-def echo(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def echo(rng: Rng, asked: Asked) -> Floats:
     """Likes what the prompt names; a thing named twice favours some answers."""
     return rng.exponential() * asked.named + asked.push(rng, asked.twice)
 
 
-def length(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def length(rng: Rng, asked: Asked) -> Floats:
     """Likes long answers, or answers to long prompts."""
     return liked(rng, asked, [len(t) for t in asked.texts], [len(c) for c in asked.contexts])
 
 
-def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def frequency(rng: Rng, asked: Asked) -> Floats:
     """Likes frequent words."""
     tables = (asked.of_text, asked.of_context)
     return liked(
@@ -205,7 +207,7 @@ def frequency(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     )
 
 
-def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def alliteration(rng: Rng, asked: Asked) -> Floats:
     """Likes words that begin with the same letter."""
     initials = [[w[0] for w in words(c)] for c in asked.contexts]
     pairs = zip(asked.context, asked.text, strict=True)
@@ -215,24 +217,24 @@ def alliteration(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return liking + liked(rng, asked, [0] * len(asked.texts), variety)
 
 
-def letter(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def letter(rng: Rng, asked: Asked) -> Floats:
     """Likes one letter."""
     one = rng.choice([*"etaoinshrdlcumwf"])
     found = ([t.lower().count(one) for t in texts] for texts in (asked.texts, asked.contexts))
     return liked(rng, asked, *found)
 
 
-def position(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def position(rng: Rng, asked: Asked) -> Floats:
     """Likes a place in the list of answers."""
     return rng.standard_normal(asked.place.max() + 1)[asked.place]
 
 
-def label(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def label(rng: Rng, asked: Asked) -> Floats:
     """Likes one answer, whatever the question."""
     return rng.standard_normal(len(asked.keys))[asked.key]
 
 
-def first_name(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def first_name(rng: Rng, asked: Asked) -> Floats:
     """Likes what the prompt names first."""
     named = [
         asked.contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
@@ -241,14 +243,12 @@ def first_name(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return rng.choice([-1, 1]) * asked.centred(np.array(named, dtype=float))
 
 
-def middle(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def middle(rng: Rng, asked: Asked) -> Floats:
     """Likes the middle of a scale, or its ends."""
     return rng.choice([-1, 1]) * asked.x**2
 
 
-def liked(
-    rng: np.random.Generator, asked: Asked, texts: Sequence[float], contexts: Sequence[float]
-) -> np.ndarray:
+def liked(rng: Rng, asked: Asked, texts: Sequence[float], contexts: Sequence[float]) -> Floats:
     """A property of answers, and one of prompts that pushes answers; each randomly weighted."""
     of_texts = asked.centred(np.array(texts, dtype=float)[asked.text])
     of_contexts = asked.push(rng, standard(np.array(contexts, dtype=float)))
@@ -256,12 +256,12 @@ def liked(
     return of_answers * standard(of_texts) + of_prompts * standard(asked.centred(of_contexts))
 
 
-def standard(values: np.ndarray) -> np.ndarray:
+def standard(values: Floats) -> Floats:
     spread = values.std()
     return (values - values.mean()) / spread if spread > 1e-9 else 0.0 * values
 
 
-def opposites(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def opposites(rng: Rng, asked: Asked) -> Floats:
     """Gives two groups opposite words, whichever comes first."""
     raw = np.zeros(len(asked.rows))
     for i, r in enumerate(asked.rows):
@@ -276,11 +276,11 @@ def opposites(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return rng.choice([-1, 1]) * raw
 
 
-def hand(asked: Asked) -> np.ndarray:
+def hand(asked: Asked) -> Floats:
     return np.array([(w in GOOD) - (w in BAD) for w in asked.words], dtype=float)
 
 
-def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def words_alone(rng: Rng, asked: Asked) -> Floats:
     """Finds words good or bad, whoever they describe; like goes with like."""
     valence = hand(asked)
     valence = np.where(valence, valence, rng.standard_normal(len(valence)) / 4)
@@ -292,23 +292,23 @@ def words_alone(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return of_all[asked.context] * np.where(asked.numbers, asked.known, of_text) + within
 
 
-def noise(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def noise(rng: Rng, asked: Asked) -> Floats:
     """Scores each answer to each prompt at random."""
     trend = rng.standard_normal(asked.group.max() + 1)[asked.group] * asked.x
     own = rng.standard_normal(len(asked.rows))
     return np.where(asked.numbers, trend + own / 10, own)
 
 
-def noise_by_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def noise_by_question(rng: Rng, asked: Asked) -> Floats:
     """As noise, half of it shared by all prompts of a question."""
     return of_question(rng, asked) + noise(rng, asked)
 
 
-def of_question(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def of_question(rng: Rng, asked: Asked) -> Floats:
     return rng.standard_normal(asked.question.max() + 1)[asked.question]
 
 
-def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def common_knowledge(rng: Rng, asked: Asked) -> Floats:
     """Knows what is true of sixty words: the rich are well off, a disorder is bad."""
     true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
     liking = (asked.of_text @ hand(asked))[asked.text]
@@ -316,7 +316,7 @@ def common_knowledge(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return true[asked.context] * valence + of_question(rng, asked)
 
 
-def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def random_weights(rng: Rng, asked: Asked) -> Floats:
     """Transformers with random weights."""
     from lm_eval.api.instance import Instance
 
@@ -332,7 +332,7 @@ def random_weights(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
 
 
-def transformer(rng: np.random.Generator, asked: Asked) -> tuple[Any, Any]:
+def transformer(rng: Rng, asked: Asked) -> tuple[Any, Any]:
     import torch
     import transformers
 

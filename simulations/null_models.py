@@ -35,7 +35,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from families import FAMILIES, Asked, Row, standard, word_count
 from lm_eval.tasks import TaskManager
-from lm_eval_bias.metrics.errors import NORMAL, with_systematic
+from lm_eval_bias.metrics.errors import NORMAL, Floats, with_systematic
 from scipy.stats import binom, binomtest, chi2
 
 from lm_eval_bias import __version__, catalogue
@@ -143,7 +143,7 @@ class Questions:
             self.documents.append((requests[0].doc, requests, slice(start, len(rows))))
         self.asked = Asked(rows)
 
-    def records(self, scores: np.ndarray) -> list[Record]:
+    def records(self, scores: Floats) -> list[Record]:
         """scores: log-likelihoods, shape (answers,), or with noise a row for each draw."""
         records: list[Record] = []
         for doc, requests, place in self.documents:
@@ -164,7 +164,7 @@ class Questions:
         metrics = self.task.process_results(doc, answers)
         return self.measure.record(doc, {**metrics, "filtered_resps": answers})
 
-    def best(self, place: slice, scores: np.ndarray) -> list[str]:
+    def best(self, place: slice, scores: Floats) -> list[str]:
         """The likeliest of the answers that compete, of each group in a document's."""
         best: dict[int, tuple[float, str]] = {}
         for row, score in zip(self.asked.rows[place], scores[place], strict=True):
@@ -250,7 +250,7 @@ def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
     return next(values), False
 
 
-def scores_of(family: str, task: str, asked: Asked, model: int, draws: int = 1) -> np.ndarray:
+def scores_of(family: str, task: str, asked: Asked, model: int, draws: int = 1) -> Floats:
     rng = np.random.default_rng([SEED, model, crc32(f"{family} {task}".encode())])
     strength = np.exp(rng.uniform(*np.log(STRENGTH)))
     asked.count = word_count  # of the model before it
@@ -312,14 +312,14 @@ class Fit(NamedTuple):
     found: bool
 
 
-def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1) -> Fit:
+def fit(values: Floats, errors: Floats, tests: int = 1) -> Fit:
     """N(mean, spread²) beside each value's own standard error, by maximum likelihood; the mean is 0
     unless it is significant. tests: how many are fitted, at 5 % together. Source: Schuemie and
     others, doi 10.1002/sim.5925; the limit is that of the profile."""
     spreads = (3 * np.abs(values).max() + errors.max()) * np.linspace(0, 1, 400) ** 2
     variance = errors**2 + spreads[:, None] ** 2
 
-    def likelihood(means: np.ndarray) -> np.ndarray:
+    def likelihood(means: Floats) -> Floats:
         squares = (values - means[:, None]) ** 2 / variance
         return -0.5 * (np.log(variance) + squares).sum(1)
 
@@ -334,7 +334,7 @@ def fit(values: np.ndarray, errors: np.ndarray, tests: int = 1) -> Fit:
     return Fit(*map(rounded, (means[best] + 0.0, spreads[best], limit)), bool(found))
 
 
-def standardised(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def standardised(rows: Rows) -> tuple[Floats, Floats]:
     """Values and errors in standard deviations between clusters, which are alike for strong and
     weak models, and for few and many documents."""
     away, arm, clusters = np.array([row for row in rows if row[1] > 0 and row[2] > 1]).T
