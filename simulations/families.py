@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ class Row(NamedTuple):
     """An answer to score. group: the answers it competes with. prompt, continuation: what a real
     model gets. context, text: what families read of both, a letter as its option. key: what its
     weights belong to. cluster: the question. x: a number's place on its scale, from -1 to 1, else
-    None. known: x as the question means it, where a scale may fall."""
+    NaN. known: x as the question means it, where a scale may fall."""
 
     group: int
     prompt: str
@@ -74,8 +75,8 @@ class Row(NamedTuple):
     key: str
     cluster: str
     place: int
-    x: float | None = None
-    known: float | None = None
+    x: float = nan
+    known: float = nan
 
 
 class Asked:
@@ -84,21 +85,18 @@ class Asked:
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
         self.group, self.place = (np.array([r[i] for r in rows]) for i in (0, 7))
-        self.numbers = np.array([r.x is not None for r in rows])
-        self.x, self.known = (np.array([r[i] or 0.0 for r in rows]) for i in (8, 9))
+        self.numbers = ~np.isnan([r.x for r in rows])
+        self.x, self.known = (np.nan_to_num([r[i] for r in rows]) for i in (8, 9))
         self.contexts, self.context = distinct([r.context for r in rows])
         self.texts, self.text = distinct([r.text for r in rows])
         self.keys, self.key = distinct([r.key for r in rows])
         _, self.question = distinct([f"{r.cluster} {r.key}" for r in rows])
-        vocabulary = {
-            w: i for i, w in enumerate(sorted(set(words(" ".join(self.contexts + self.texts)))))
-        }
-        self.words = list(vocabulary)
-        self.of_context = counts(map(words, self.contexts), vocabulary)
+        self.words = sorted(set(words(" ".join(self.contexts + self.texts))))
+        self.of_context = counts(self.contexts, self.words)
         shared = (self.of_context > 0).mean(axis=0) > EVERYWHERE
         self.varying = 1.0 - shared * (len(self.contexts) > 1)
-        self.of_last = counts(map(words, map(last, self.contexts)), vocabulary)
-        self.of_text = counts(map(words, self.texts), vocabulary)
+        self.of_last = counts(map(last, self.contexts), self.words)
+        self.of_text = counts(self.texts, self.words)
         named = self.of_context.multiply(self.varying).tocsr()
         self.named = named[self.context].multiply(self.of_text[self.text]).sum(axis=1)
         self.twice = standard((named.multiply(named > 1)).sum(axis=1))
@@ -146,14 +144,12 @@ def last(context: str) -> str:
     return " ".join([part for part in re.split(r"[.!?\n]+", context) if part.strip(' ”"')][-2:])
 
 
-def counts(texts: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> csr_array:
+def counts(texts: Iterable[str], vocabulary: Sequence[str]) -> csr_array:
     """Of each word in each text, shape (texts, words)."""
-    cells = [(i, vocabulary[word]) for i, text in enumerate(texts) for word in text]
+    places = {word: i for i, word in enumerate(vocabulary)}
+    cells = [(i, places[word]) for i, text in enumerate(texts) for word in words(text)]
     i, j = np.array(cells).T
     return csr_array((np.ones(len(i)), (i, j)), shape=(i.max() + 1, len(vocabulary)))
-
-
-Family = Callable[[Rng, Asked], Floats]
 
 
 def bag_of_words(rng: Rng, asked: Asked) -> Floats:
@@ -353,7 +349,7 @@ def transformer(rng: Rng, asked: Asked) -> tuple[Any, Any]:
     return transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES = {
     f.__name__: f
     for f in (
         random_weights,

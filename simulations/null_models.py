@@ -26,6 +26,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import groupby
+from math import nan
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -43,7 +46,7 @@ from lm_eval_bias.exhibit import Column, Exhibit, intervals
 from lm_eval_bias.exhibit import Rows as Table
 from lm_eval_bias.figures.draw import svg
 from lm_eval_bias.harness.sentence_pairs import modified
-from lm_eval_bias.measure import CHECK, Counted, Measure, Metric, Number, Record, Summary, summarise
+from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Record, Summary, summarise
 from lm_eval_bias.results.verdict import excluded
 
 ROOT = Path(__file__).parents[1]
@@ -119,22 +122,18 @@ class Questions:
         self.task.build_all_requests(rank=0, world_size=1)
         own: Measure = catalogue.task(name).measure
         self.tests = [metric for metric in own.metrics if metric.question]
-        plain = [metric._replace(by=None) for metric in own.metrics]
-        if not calibrated:
-            plain = [metric._replace(systematic=()) for metric in plain]
-        tabled = [metric._replace(by=None) for metric in own.tabled]
-        self.measure = own._replace(metrics=plain, tabled=tabled)
-        if isinstance(own.counted, Counted):  # what tests nothing takes most of the time
-            counted = own.counted._replace(tables=None)
-            self.measure = self.measure._replace(counted=counted)
+        plain = {"by": None} if calibrated else {"by": None, "systematic": ()}
+        self.measure = own._replace(  # what tests nothing takes most of the time
+            metrics=[metric._replace(**plain) for metric in own.metrics],
+            tabled=[metric._replace(by=None) for metric in own.tabled],
+            counted=own.counted._replace(tables=None),
+        )
         self.documents: list[tuple[Any, list[Any], slice]] = []
         rows: list[Row] = []
-        of_document: dict[int, list[Any]] = {}
-        for request in self.task.instances:
-            if not request.doc.get(CHECK):
-                of_document.setdefault(request.doc_id, []).append(request)
-        for requests in of_document.values():
-            start, doc = len(rows), requests[0].doc
+        counted = (r for r in self.task.instances if not r.doc.get(CHECK))
+        for _, of_document in groupby(counted, attrgetter("doc_id")):
+            requests, start = list(of_document), len(rows)
+            doc = requests[0].doc
             if self.of_harness:
                 doc = self.stored(doc, [0.0] * len(requests))
             cluster = " ".join(str(doc[c]) for c in self.measure.clusters[0])
@@ -183,9 +182,7 @@ class Questions:
 questions_of = lru_cache(maxsize=1)(Questions)
 
 
-def rows_of(
-    requests: list[Any], cluster: str, group: int, choices: Sequence[str] = ()
-) -> list[Row]:
+def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str]) -> list[Row]:
     """The answers that a document's requests score, or choices of which one is drawn."""
     doc, first = requests[0].doc, requests[0]
     if first.request_type == "pair_loglikelihood":
@@ -212,17 +209,15 @@ def rows_of(
     answers = [text.strip() for _, text in scored]
     numbers = all(text.isdigit() for text in answers)
     for place, (prompt, continuation) in enumerate(scored):
-        context, text, key, x = prompt, continuation.strip(), continuation.strip(), None
+        context, text, key = prompt, continuation.strip(), continuation.strip()
         at = place % 2 if several else place
         if not prompt:  # two sentences that differ in some words, in no order
             (context, key), at = shared(text, scored[1 - place][1]), 0
         if "option_a" in doc:
             context, text = doc["context"], doc[f"option_{key}"]
             key = doc["concept_1" if (key == "a") == (doc["first"] == 1) else "concept_2"]
-        if numbers:
-            x = 2 * place / (len(scored) - 1) - 1
-        sign = -1 if doc.get("direction") == "falling" else 1
-        known = None if x is None else sign * x
+        x = 2 * place / (len(scored) - 1) - 1 if numbers else nan
+        known = -x if doc.get("direction") == "falling" else x
         rated = group + place // 2 if several else group
         rows.append(Row(rated, prompt, continuation, context, text, key, cluster, at, x, known))
     return rows
@@ -250,26 +245,25 @@ def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
     return next(values), False
 
 
-def scores_of(family: str, task: str, asked: Asked, model: int, draws: int = 1) -> Floats:
-    rng = np.random.default_rng([SEED, model, crc32(f"{family} {task}".encode())])
+def scores_of(questions: Questions, family: str, model: int) -> Floats:
+    task, asked = questions.task.config, questions.asked
+    rng = np.random.default_rng([SEED, model, crc32(f"{family} {task.task}".encode())])
     strength = np.exp(rng.uniform(*np.log(STRENGTH)))
     asked.count = word_count  # of the model before it
     raw = asked.centred(np.asarray(FAMILIES[family](rng, asked), dtype=float))
     noise = NOISE * FAMILIES["noise"](rng, asked)
     # log-odds are differences of two; the likeliest with Gumbel noise is a draw
     scores = -5 + strength / np.sqrt(2) * (standard(raw) + noise)
-    return scores + rng.gumbel(size=(draws, len(scores))) if task in SAMPLED else scores
+    noisy = scores + rng.gumbel(size=(task.repeats, len(scores)))
+    return noisy if questions.sampled else scores
 
 
 def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[list[float]]]:
     """Metric -> a row for each model: of a test, and of what it is before placebos are taken off,
     the distance from the null value, the length of its interval on that side and its clusters."""
-    task = questions.task.config.task
     table: dict[str, list[list[float]]] = {}
-    draws = questions.task.config.repeats
-    for m in range(models):
-        records = questions.records(scores_of(family, task, questions.asked, m, draws))
-        values = questions.summary(records).values
+    for model in range(models):
+        values = questions.summary(questions.records(scores_of(questions, family, model))).values
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):
                 null_value = questions.measure.metric(name).null_value or 0.0
@@ -432,15 +426,20 @@ def often(metric: Metric, shares: Shares) -> list[str]:
 
 
 def total(metric: Metric, shares: Shares) -> tuple[int, int]:
-    counted = [share for f, share in shares.items() if f not in metric.confounds]
-    return sum(passed for passed, _ in counted), sum(n for _, n in counted)
+    return np.sum([x for f, x in shares.items() if f not in metric.confounds], axis=0)
 
 
 def percent(metric: Metric, shares: Shares) -> str:
     """Of all models but confounds, and of each family of `often`."""
     passed, n = total(metric, shares)
-    named = [f"{f} {100 * shares[f][0] / shares[f][1]:.0f}" for f in often(metric, shares)]
-    return f"{100 * passed / n:.1f}" + f" ({', '.join(named)})" * bool(named)
+    named = of_families(shares, often(metric, shares))
+    return f"{100 * passed / n:.1f}" + f" ({named})" * bool(named)
+
+
+def of_families(shares: Shares, families: Sequence[str]) -> str:
+    """Of the models of some families, as far as they were asked."""
+    shown = [(f, *shares[f]) for f in families if shares.get(f, (0, 0))[1]]
+    return ", ".join(f"{f} {100 * passed / n:.0f}" for f, passed, n in shown)
 
 
 def page(tests: Sequence[Tested]) -> str:
@@ -453,14 +452,10 @@ def page(tests: Sequence[Tested]) -> str:
         ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
         longer = " and ".join(dict.fromkeys(f"{abs(end):.2f}" for end in ends))
         named = ", ".join(name for name in fits if name != COMMON) or "none"
-        confounds = [
-            f"{f} {100 * own[f][0] / own[f][1]:.0f}"
-            for f in metric.confounds
-            if own.get(f, (0, 0))[1]
-        ]
+        confounds = of_families(own, metric.confounds) or "none"
         alone, beside = (percent(metric, shares) for shares in (own, others))
-        cells = [f"`{task}` `{metric.name}`", alone, named, longer, beside]
-        lines.append(f"| {' | '.join([*cells, ', '.join(confounds) or 'none'])} |")
+        cells = [f"`{task}` `{metric.name}`", alone, named, longer, beside, confounds]
+        lines.append(f"| {' | '.join(cells)} |")
         counts |= {len(r) for r in rows.values()}
     low, high = STRENGTH
     return TEMPLATE.read_text(encoding="utf-8").format(

@@ -127,10 +127,10 @@ def main() -> None:
     runs = parser.parse_args().runs
     print(f"| test | all documents | one in {ONE_IN} |\n|---|---:|---:|")
     for task in TASKS:
-        stereotyped = next((b for name, b in BIASES.items() if task.startswith(name)), None)
         files = sorted(runs.rglob(f"samples_{task}_2*.jsonl"))
-        if not (files and stereotyped):
+        if not files:
             continue
+        stereotyped = next(b for name, b in BIASES.items() if task.startswith(name))
         questions = Questions(task, calibrated=True)
         scores = likelihoods(files[-1], questions)
         rows, bias = questions.asked.rows, np.zeros(len(scores))
