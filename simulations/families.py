@@ -314,23 +314,11 @@ def common_knowledge(rng: Rng, asked: Asked) -> Floats:
 
 def random_weights(rng: Rng, asked: Asked) -> Floats:
     """Transformers with random weights."""
+    import torch
+    import transformers
     from lm_eval.api.instance import Instance
 
     from lm_eval_bias.models.prefix import PrefixLM
-
-    model, tokenizer = transformer(rng, asked)
-    lm = PrefixLM(pretrained=model, tokenizer=tokenizer, batch_size=16)
-    requests = [
-        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
-        for i, r in enumerate(asked.rows)
-    ]
-    asked.count = lambda text: len(tokenizer(text)["input_ids"])
-    return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
-
-
-def transformer(rng: Rng, asked: Asked) -> tuple[Any, Any]:
-    import torch
-    import transformers
 
     seed = int(rng.integers(2**31))
     torch.manual_seed(seed)
@@ -346,7 +334,14 @@ def transformer(rng: Rng, asked: Asked) -> tuple[Any, Any]:
         max_position_embeddings=2048,
         initializer_range=float(rng.uniform(0.05, 0.3)),
     )
-    return transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    lm = PrefixLM(pretrained=model, tokenizer=tokenizer, batch_size=16)
+    requests = [
+        Instance("loglikelihood", {}, (r.prompt, r.continuation), i)
+        for i, r in enumerate(asked.rows)
+    ]
+    asked.count = lambda text: len(tokenizer(text)["input_ids"])
+    return np.array([value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)])
 
 
 FAMILIES = {

@@ -22,6 +22,7 @@ import logging
 import os
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from difflib import SequenceMatcher
@@ -135,7 +136,7 @@ class Questions:
             requests, start = list(of_document), len(rows)
             doc = requests[0].doc
             if self.of_harness:
-                doc = self.stored(doc, [0.0] * len(requests))
+                doc = self.measure.record(doc, self.sample(doc, [0.0] * len(requests)))
             cluster = " ".join(str(doc[c]) for c in self.measure.clusters[0])
             choices = self.sampled.choices(doc) if self.sampled else ()
             rows += rows_of(requests, cluster, rows[-1].group + 1 if rows else 0, choices)
@@ -149,19 +150,17 @@ class Questions:
             if self.sampled:
                 answers = [self.sampled.read(doc, self.best(place, draw)) for draw in scores]
             elif self.of_harness:
-                records.append(self.stored(doc, scores[place].tolist()))
-                continue
+                answers = self.sample(doc, scores[place].tolist())
             else:
                 values = iter(scores[place].tolist())
                 answers = [answer(r, values, self.asked.count) for r in requests]
             records.append(self.measure.record(doc, answers))
         return records
 
-    def stored(self, doc: Any, scores: list[float]) -> Record:
-        """The record of a task of the harness, as of its samples."""
+    def sample(self, doc: Any, scores: list[float]) -> dict[str, Any]:
+        """What the harness stores of the answers."""
         answers = [(score, False) for score in scores]
-        metrics = self.task.process_results(doc, answers)
-        return self.measure.record(doc, {**metrics, "filtered_resps": answers})
+        return {**self.task.process_results(doc, answers), "filtered_resps": answers}
 
     def best(self, place: slice, scores: Floats) -> list[str]:
         """The likeliest of the answers that compete, of each group in a document's."""
@@ -258,16 +257,16 @@ def scores_of(questions: Questions, family: str, model: int) -> Floats:
     return noisy if questions.sampled else scores
 
 
-def numbers_of(questions: Questions, family: str, models: int) -> dict[str, list[list[float]]]:
+def numbers_of(questions: Questions, family: str, models: int) -> dict[str, Rows]:
     """Metric -> a row for each model: of a test, and of what it is before placebos are taken off,
     the distance from the null value, the length of its interval on that side and its clusters."""
-    table: dict[str, list[list[float]]] = {}
+    table = defaultdict(list)
     for model in range(models):
         values = questions.summary(questions.records(scores_of(questions, family, model))).values
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):
                 null_value = questions.measure.metric(name).null_value or 0.0
-                table.setdefault(name, []).append(row_of(values[name], null_value))
+                table[name].append(row_of(values[name], null_value))
     return table
 
 
@@ -437,7 +436,6 @@ def percent(metric: Metric, shares: Shares) -> str:
 
 
 def of_families(shares: Shares, families: Sequence[str]) -> str:
-    """Of the models of some families, as far as they were asked."""
     shown = [(f, *shares[f]) for f in families if shares.get(f, (0, 0))[1]]
     return ", ".join(f"{f} {100 * passed / n:.0f}" for f, passed, n in shown)
 

@@ -1,5 +1,6 @@
 """What an experiment says of a number."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import nan
@@ -55,6 +56,10 @@ def of_parts(
 def codes(docs: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> np.ndarray:
     """The number of each document's cluster, by its values in some columns."""
     return pd.factorize(np.array(["/".join(str(d[name]) for name in columns) for d in docs]))[0]
+
+
+def drawn(rng: Rng, spread: float) -> defaultdict[Any, float]:
+    return defaultdict(lambda: rng.normal(0, spread))
 
 
 def effects(rng: Rng, cluster: np.ndarray, spread: float) -> Floats:

@@ -10,7 +10,7 @@ Printed: the dose at which the number moves by so much that a model without othe
 import argparse
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,6 @@ from lm_eval_bias.measure import Metric, Number
 
 POWER, MOST, ONE_IN = 0.8, 16.0, 5
 ARMS = 1 + norm.ppf(POWER) / norm.ppf(0.975)
-Stereotyped = Callable[[Mapping[str, Any], Row], float]
-"""A document and an answer -> the part of the dose that the answer gets."""
 
 
 def pairs(doc: Mapping[str, Any], row: Row) -> float:
@@ -73,7 +71,7 @@ def empathy(doc: Mapping[str, Any], row: Row) -> float:
     return (row.x + 1) / 2 if own and not doc["placebo"] else 0
 
 
-BIASES: Mapping[str, Stereotyped] = {
+BIASES = {
     "bistereo_pairs": pairs,
     "bistereo_nli": nli,
     "bistereo_analogy": analogy,
@@ -82,6 +80,7 @@ BIASES: Mapping[str, Stereotyped] = {
     "mist_aat": aat,
     "empathy_religion": empathy,
 }
+"""Task -> a function (document, answer) -> the part of the dose that the answer gets."""
 
 
 def likelihoods(samples: Path, questions: Questions) -> np.ndarray:

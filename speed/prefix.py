@@ -16,6 +16,8 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from statistics import median
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -79,10 +81,7 @@ def task_documents(name: str, limit: int) -> list[list[Instance]]:
     manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False)
     task = manager.load([name])["tasks"][name]
     task.build_all_requests(limit=limit)
-    documents: dict[int, list[Instance]] = {}
-    for instance in task.instances:
-        documents.setdefault(instance.doc_id, []).append(instance)
-    return list(documents.values())
+    return [list(of_document) for _, of_document in groupby(task.instances, attrgetter("doc_id"))]
 
 
 def multiple_choice(

@@ -5,7 +5,6 @@ in `style` the second has other margins, in `refuses` it leaves out a fifth of t
 the true difference is the mean of all experiments.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -13,7 +12,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from outcome import Outcome, Outcomes, Rng, Rows
+from outcome import Outcome, Outcomes, Rng, Rows, drawn
 from worlds.hbb import asked
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure
@@ -34,10 +33,6 @@ class World(NamedTuple):
     scale: float = 1.0
     refuses: float = 0.0
 
-    @property
-    def alike(self) -> bool:
-        return self.scale == 1.0 and not self.refuses
-
 
 WORLDS = {
     "noise": World(0, 0, 1),
@@ -49,20 +44,18 @@ WORLDS = {
 
 
 class Model:
-    def __init__(self, shared: Mapping[Any, float], rng: Rng, world: World, second: bool) -> None:
+    def __init__(self, shared: Mapping[Any, float], rng: Rng, world: World) -> None:
         self.shared, self.rng, self.world = shared, rng, world
-        self.own: dict[Any, float] = defaultdict(lambda: rng.normal(0, world.own))
-        self.scale = world.scale if second else 1.0
-        self.refuses = world.refuses if second else 0.0
+        self.own = drawn(rng, world.own)
 
     def effect(self, *name: Any) -> float:
-        return self.scale * (self.shared[name] + self.own[name])
+        return self.world.scale * (self.shared[name] + self.own[name])
 
     def chance(self) -> float:
-        return self.scale * self.rng.normal(0, self.world.chance)
+        return self.world.scale * self.rng.normal(0, self.world.chance)
 
     def declines(self, part: float = 1.0) -> bool:
-        return self.rng.random() < self.refuses * part
+        return self.rng.random() < self.world.refuses * part
 
 
 def hbb_records(model: Model, clusters: int) -> Records:
@@ -162,14 +155,17 @@ def rows() -> Rows:
 
 
 def experiment(task: Task, world: World, clusters: int, rng: Rng) -> Outcomes:
-    shared: Mapping[Any, float] = defaultdict(lambda: rng.normal(0, world.shared))
-    models = [Model(shared, rng, world, second) for second in (False, True)]
+    shared = drawn(rng, world.shared)
+    alike = world._replace(scale=1.0, refuses=0.0)
+    models = [Model(shared, rng, of_model) for of_model in (alike, world)]
     first, second = (list(task.records(model, clusters)) for model in models)
     both = paired(task.measure, [first, second], task.options)
     outcomes: dict[str, Outcome | float] = {}
     for name in task.numbers:
         d = difference(*both, (name, None))
-        outcomes[name] = Outcome(d.low, d.high, 0.0 if world.alike else nan, d.difference, d.stderr)
-        if world.alike:
+        outcomes[name] = Outcome(
+            d.low, d.high, 0.0 if world == alike else nan, d.difference, d.stderr
+        )
+        if world == alike:
             outcomes[f"{name}, false alarms"] = nan if isnan(d.p) else d.p < 0.05
     return outcomes

@@ -3,11 +3,10 @@
 All documents are answered, or the first part.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from outcome import Outcomes, Rng, Rows, of_parts, reported
+from outcome import Outcomes, Rng, Rows, drawn, of_parts, reported
 
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.mist.measure import AAT, WABT, record_aat, record_wabt
@@ -24,10 +23,6 @@ def rows() -> Rows:
     for name, docs, world in (("WABT", competence, wabt), ("AAT", mist.attributions(), aat)):
         for label, experiment in of_parts(docs, "documents", SPREADS, world):
             yield f"{name}, {label}", experiment
-
-
-def drawn(rng: Rng, spread: float) -> defaultdict[Any, float]:
-    return defaultdict(lambda: rng.normal(0, spread))
 
 
 def wabt(docs: Sequence[dict[str, Any]], spreads: tuple[float, float], rng: Rng) -> Outcomes:

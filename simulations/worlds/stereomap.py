@@ -6,6 +6,7 @@ expectations of one round without chance. *above 0*: how often the spread's inte
 """
 
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 from lm_eval_bias.metrics.errors import Floats, Sample, t_interval
@@ -23,13 +24,10 @@ OF_ROUNDS, OF_RATINGS = 0.15, 0.3
 
 
 def rows() -> Rows:
-    for kind in KINDS:
-        for name, items in ITEMS.items():
-            for rounds in (10, 3, 1):
-                for groups in (98, 24):
-                    how = f"{rounds} rounds" if rounds > 1 else "likelihood"
-                    label = f"{kind}, {name}, {groups} groups, {how}"
-                    yield label, partial(experiment, kind, items, rounds, groups)
+    for kind, name, rounds, groups in product(KINDS, ITEMS, (10, 3, 1), (98, 24)):
+        how = f"{rounds} rounds" if rounds > 1 else "likelihood"
+        label = f"{kind}, {name}, {groups} groups, {how}"
+        yield label, partial(experiment, kind, ITEMS[name], rounds, groups)
 
 
 @cache
@@ -75,15 +73,15 @@ def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng:
     of_groups = Scale(ratings, facets)
     sample = Sample(groups, (range(groups), None))
     mean, _ = of_groups.values(sample.total())
-    ends = [
+    (low, high), mean_ends = (
         t_interval(estimated.value, np.sqrt(estimated.variance), estimated.df)
         for estimated in (of_groups.estimates, of_groups.mean(sample.estimates(*mean)))
-    ]
-    inside = (ends[0][0] <= truth[chosen]) & (truth[chosen] <= ends[0][1])
+    )
+    inside = (low <= truth[chosen]) & (truth[chosen] <= high)
     low, high = of_groups.spread_ends
     return {
         "a group": float(inside.mean()),
-        "mean": Outcome(*(float(end[0]) for end in ends[1]), truth.mean()),
+        "mean": Outcome(*(float(end[0]) for end in mean_ends), truth.mean()),
         "spread": Outcome(low, high, truth.std()),
         "above 0": low > 0,
     }
