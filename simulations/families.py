@@ -5,8 +5,6 @@ A family is a function (generator, what is asked) -> raw scores of the answers, 
 docstring stands in docs/explanation/null_models.md.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property

@@ -12,8 +12,6 @@ leaves the others; from all of them it estimates the systematic error of each te
 (lm_eval_bias/benchmarks/systematic_errors.json) and writes docs/explanation/null_models.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import hashlib

@@ -6,8 +6,6 @@ A token is one of Python's `tokenize`, without comments, docstrings, line breaks
 are the files that git tracks; `--files` adds the N largest.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import io

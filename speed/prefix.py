@@ -7,8 +7,6 @@ batch size.
     python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

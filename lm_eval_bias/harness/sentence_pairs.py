@@ -1,8 +1,6 @@
 """The score of a sentence in a pair: a request type for every model of the harness. Causal models
 give the log-likelihood, masked ones (models/masked.py) that of the shared words."""
 
-from __future__ import annotations
-
 import unicodedata
 from difflib import SequenceMatcher
 from typing import Any

@@ -1,7 +1,5 @@
 """Calls to a chat server: side by side, paced, asked again, and within a budget."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -4,8 +4,6 @@ One call serves all choices that part at the first token. Longer ones need a ser
 an assistant's turn, or one that gives the likelihood of a turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

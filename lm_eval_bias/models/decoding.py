@@ -1,7 +1,5 @@
 """Decode many prompts of a token trie together. Equal texts share a row of each step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do. Tex
 *seam*, a space between two ASCII letters, and only if no token changes.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """The base of this package's model types: `hf` with checked arguments and its own cache keys."""
 
-from __future__ import annotations
-
 import difflib
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Which model type can run a model, by its config."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

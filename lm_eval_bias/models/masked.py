@@ -1,8 +1,6 @@
 """`--model hf-mlm`: pseudo-log-likelihoods of masked language models (Salazar et al. 2020), the sum
 over tokens, each masked in turn. See docs/how-to/masked_models.md."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from math import nan

@@ -4,8 +4,6 @@ A choice gets the log-probability of the label that it names (items/nli_words.ya
 docs/how-to/nli_classifiers.md.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf

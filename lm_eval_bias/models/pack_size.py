@@ -1,7 +1,5 @@
 """How much to compute at a time: less when memory runs out, more again when there is enough."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

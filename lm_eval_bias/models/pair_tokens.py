@@ -1,8 +1,6 @@
 """Encode pairs of context and continuation as the harness's `_encode_pair` does, equal parts
 once."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

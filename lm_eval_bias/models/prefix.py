@@ -4,8 +4,6 @@ All requests form a token trie, computed depth first, pack by pack. See
 docs/explanation/hf_prefix.md.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence

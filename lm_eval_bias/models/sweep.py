@@ -1,7 +1,5 @@
 """Compute the nodes of a token trie pack by pack."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """The distinct prefixes of many token sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ sequences, so sliding windows still work. transformers' attention tables are cha
 pass.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

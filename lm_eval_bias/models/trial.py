@@ -1,7 +1,5 @@
 """Trials whether a model gives the same on a tree of tokens as on each text alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
