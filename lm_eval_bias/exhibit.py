@@ -156,7 +156,6 @@ def known(value: Any) -> float | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a cell holds a finite number."""
     return known(value) is not None
 
 

@@ -262,7 +262,6 @@ class _Groups(NamedTuple):
                 yield name, by, self.measure.counted.values[name](units, total)
 
     def numbers(self, *columns: str) -> Named:
-        """(names, metric -> number) of each group."""
         names = self.names(columns)
         result: Named = [(dict(zip(columns, name, strict=True)), {}) for name in names]
         for name, by, values in self.computed(columns, names):
@@ -357,7 +356,7 @@ class Measure(NamedTuple):
         return self._replace(metrics=[metric._replace(systematic=()) for metric in self.metrics])
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name, of the tables, too; KeyError if there is none."""
+        """Also one of the tables."""
         return {metric.name: metric for metric in (*self.tabled, *self.metrics)}[name]
 
     def sample(self, units: Any) -> Any:
@@ -640,7 +639,7 @@ def summarise(measure: Measure, records: Sequence[Record], options: Options) -> 
 
 @contextmanager
 def logging_disabled(name: str = "lm_eval_bias") -> Iterator[None]:
-    """Without what a logger has to say: by default of a summary, which has said so in the run."""
+    """Silence a logger: the run has shown the warnings of its summary."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -892,7 +891,6 @@ def first_seen(records: Iterable[Document], column: str) -> list[Any]:
 
 
 def select_columns(document: Document, columns: Iterable[str]) -> Record:
-    """What a record keeps of its document."""
     return {column: document[column] for column in columns}
 
 

@@ -107,7 +107,7 @@ class PairedTest(NamedTuple):
     sign: str
 
 
-def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> PairedTest:
+def paired_test(first: ArrayLike, second: ArrayLike) -> PairedTest:
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
     first, second: shape (n,); pairs with NaN are left out. Equal differences have t infinite and p
@@ -116,7 +116,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of few pairs and equal differences
         t, p = map(float, scipy.stats.ttest_rel(first, second, nan_policy="omit"))
-    return PairedTest(t, p, (">" if t > 0 else "<") if p < level else "=")
+    return PairedTest(t, p, (">" if t > 0 else "<") if p < LEVEL else "=")
 
 
 def _standardised(values: ArrayLike, points: ArrayLike) -> Floats:

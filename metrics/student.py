@@ -27,7 +27,7 @@ def two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
     return np.asarray(2 * scipy.special.stdtr(df, -np.abs(t)))
 
 
-def implied_df(value: float, stderr: float, low: float, high: float, most: float = np.inf) -> float:
+def implied_df(value: float, stderr: float, low: float, high: float, most: float) -> float:
     """The degrees of freedom, from 1 to `most`, of Student's 95 % interval of an error; `most`
     where the sides are unequal or without end."""
     half = high - value

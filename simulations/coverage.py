@@ -28,8 +28,7 @@ SEED = 20250601
 
 
 class Held(NamedTuple):
-    """percent: of intervals that hold the truth, or of experiments in which something happened.
-    error: mean reported error over the spread of the values. without: percent."""
+    """A cell of the table, as above."""
 
     percent: float
     mean: float = nan
@@ -50,8 +49,8 @@ class Held(NamedTuple):
         return f"{self.percent:.1f}" + (f" ({', '.join(notes)})" if notes else "")
 
 
-def coverage(experiment: Experiment, runs: int, seed: int = SEED) -> dict[str, Held]:
-    rng = np.random.default_rng(seed)
+def coverage(experiment: Experiment, runs: int) -> dict[str, Held]:
+    rng = np.random.default_rng(SEED)
     outcomes = defaultdict(list)
     for _ in range(runs):
         for name, outcome in experiment(rng).items():

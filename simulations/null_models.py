@@ -439,7 +439,6 @@ def of_families(shares: Shares, families: Sequence[str]) -> str:
 
 
 def page(tests: Sequence[Tested]) -> str:
-    """docs/explanation/null_models.md."""
     families = [f"- {name}: {' '.join((f.__doc__ or '').split())}" for name, f in FAMILIES.items()]
     lines, counts = [], set()
     for task, metric, rows, fits, own, _, others in tests:

@@ -132,7 +132,7 @@ def in_document_order(gathered: list, processes: int) -> list:
 # ---- The end of a run
 
 
-def saved_file(tracker: Any, task: str | None = None) -> Path:
+def saved_file(tracker: Any, task: str | None) -> Path:
     """Where an `EvaluationTracker` saved the results, or a task's samples."""
     date, path = getattr(tracker, "date_id", ""), Path(tracker.output_path)
     stem, folder = "results", path / str(tracker.general_config_tracker.model_name_sanitized)

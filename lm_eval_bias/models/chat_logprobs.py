@@ -291,7 +291,7 @@ class ChatLogprobs(LocalChatCompletion):
             logger.warning("%s.", text)
             compat.fail_at_end(text, compat.OUT_OF_BUDGET)
 
-    def body(self, messages: list[dict[str, Any]], more: Json | None = None) -> dict[str, Any]:
+    def body(self, messages: list[dict[str, Any]], more: Json | None) -> dict[str, Any]:
         return {
             "model": self.model,
             "messages": messages,
@@ -459,7 +459,7 @@ class Question:
         if begun.tokens:
             self._put(choice, begun)
 
-    async def _ask(self, begun: str = "", whole: Json | None = None) -> Reply:
+    async def _ask(self, begun: str, whole: Json | None = None) -> Reply:
         """What follows an answer that has begun so. whole: what asks for its own likelihood."""
         model, messages, more = self._model, self._messages, whole
         if begun:

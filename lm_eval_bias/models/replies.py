@@ -196,7 +196,6 @@ class Begun(NamedTuple):
     greedy: bool = True
 
     def then(self, token: Beginning, part: bytes) -> Begun:
-        """part: of a choice, that the token begins."""
         return Begun(
             (*self.tokens, part[: token.size]),
             self.text + token.text,

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
+from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
@@ -26,8 +27,8 @@ class CacheLayer(NamedTuple):
     size).
     """
 
-    keys: torch.Tensor
-    values: torch.Tensor
+    keys: Tensor
+    values: Tensor
     length: int
 
 
@@ -42,9 +43,9 @@ class Unsupported(Exception):
 
 
 class _Pack(NamedTuple):
-    positions: torch.Tensor
-    key_positions: torch.Tensor
-    visible: torch.Tensor
+    positions: Tensor
+    key_positions: Tensor
+    visible: Tensor
     blocks: Sequence[Block]
 
 
@@ -82,12 +83,12 @@ class TreeModel:
         self,
         tokens: np.ndarray,
         positions: np.ndarray,
-        visible: np.ndarray | torch.Tensor,
+        visible: np.ndarray | Tensor,
         past: Layers,
         past_positions: np.ndarray,
         read: np.ndarray,
         blocks: Sequence[Block],
-    ) -> tuple[torch.Tensor, Layers]:
+    ) -> tuple[Tensor, Layers]:
         """Compute the nodes `tokens`.
 
         tokens, positions: shape (q,). visible: shape (q, p + q), the p cached nodes first.
@@ -95,7 +96,7 @@ class TreeModel:
         shape (len(read), vocabulary), and the cache of all p + q nodes.
         """
 
-        def on_device(array: np.ndarray) -> torch.Tensor:
+        def on_device(array: np.ndarray) -> Tensor:
             return torch.as_tensor(array, dtype=torch.long, device=self.device)
 
         at = on_device(positions)
@@ -124,7 +125,7 @@ class TreeModel:
         logits = out.logits[0] if self._keep else out.logits[0, kept.to(out.logits.device)]
         return logits[: len(read)], [layer.stored() for layer in cache.layers]
 
-    def alone(self, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+    def alone(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """The logits behind each text in its own plain pass, shape (texts, vocabulary)."""
         last = {"logits_to_keep": 1} if self._keep else {}
         with torch.no_grad():
@@ -190,7 +191,7 @@ class _AppendingLayer(DynamicLayer):
     """Appends in place, where `DynamicLayer` copies, and keeps every token. A shorter `CacheLayer`
     of the same storage stays valid."""
 
-    storage: tuple[torch.Tensor, ...] = ()
+    storage: tuple[Tensor, ...] = ()
     length = 0
 
     def stored(self) -> CacheLayer:
@@ -198,8 +199,8 @@ class _AppendingLayer(DynamicLayer):
         return CacheLayer(keys, values, self.length)
 
     def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
         states, length = (key_states, value_states), self.length + key_states.shape[2]
         if not self.storage or length > self.storage[0].shape[2]:
             room = length + max(length // 8, 64)
@@ -233,10 +234,10 @@ def _mask(
     pack: _Pack,
     additive: bool,
     *,
-    mask_function: Callable[..., torch.Tensor],
+    mask_function: Callable[..., Tensor],
     dtype: torch.dtype = torch.float32,
     **_: Any,
-) -> torch.Tensor:
+) -> Tensor:
     """Shape (1, 1, q, k)."""
     zero = torch.zeros((1, 1), dtype=torch.long, device=pack.positions.device)
     allowed = mask_function(zero, zero, pack.positions[:, None], pack.key_positions[None, :])
@@ -244,13 +245,13 @@ def _mask(
     return _added(mask, dtype, torch.finfo(dtype).min) if additive else mask
 
 
-def _added(mask: torch.Tensor, dtype: torch.dtype, hidden: float) -> torch.Tensor:
+def _added(mask: Tensor, dtype: torch.dtype, hidden: float) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, hidden)
 
 
 def _alibi_hook(pack: _Pack) -> Callable[..., Any]:
     # a layer passes its bias on to its attention, which must not sort it again
-    sorted_already: dict[int, torch.Tensor] = {}
+    sorted_already: dict[int, Tensor] = {}
 
     def hook(module: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         alibi = kwargs.get("alibi")
@@ -264,15 +265,15 @@ def _alibi_hook(pack: _Pack) -> Callable[..., Any]:
 
 def _attention(
     blocks: Sequence[Block],
-    cut: Callable[..., list[torch.Tensor]],
+    cut: Callable[..., list[Tensor]],
     module: Any,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attention_mask: torch.Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
     scaling: float | None = None,
     **kwargs: Any,
-) -> tuple[torch.Tensor, None]:
+) -> tuple[Tensor, None]:
     """Attention block by block. Heads that share keys become more queries."""
     for name in _UNSUPPORTED:
         if kwargs.get(name) is not None:
@@ -291,8 +292,8 @@ def _attention(
 
 
 def _block_masks(
-    blocks: Sequence[Block], mask: torch.Tensor, dtype: torch.dtype, groups: int
-) -> list[torch.Tensor]:
+    blocks: Sequence[Block], mask: Tensor, dtype: torch.dtype, groups: int
+) -> list[Tensor]:
     parts = []
     for start, stop, keys in blocks:
         part = _columns(mask[:, :, start:stop], 3, keys)
@@ -302,7 +303,7 @@ def _block_masks(
     return parts
 
 
-def _columns(tensor: torch.Tensor, dim: int, keys: Any) -> torch.Tensor:
+def _columns(tensor: Tensor, dim: int, keys: Any) -> Tensor:
     if isinstance(keys, slice):
         return tensor.narrow(dim, 0, keys.stop)
     return tensor.index_select(dim, keys.to(tensor.device))

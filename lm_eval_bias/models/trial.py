@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from transformers import GenerationConfig
 
 from .cost import Cost, blocks
@@ -71,7 +72,7 @@ def rounded(model: Any, seed: int) -> AbstractContextManager[Any]:
     """Inside the block, embeddings are changed by their last digit."""
     rng = np.random.default_rng(seed)
 
-    def change(_: Any, __: Any, values: torch.Tensor) -> torch.Tensor:
+    def change(_: Any, __: Any, values: Tensor) -> Tensor:
         sign = torch.as_tensor(rng.choice([-1, 1], values.shape))
         return values * (1 + torch.finfo(values.dtype).eps * sign.to(values))
 
@@ -84,7 +85,7 @@ class Comparison(NamedTuple):
     agrees: whether it is small, or `rounded` changes them as much. rows: tokens in the largest pass
     and its cache. layers: the cache."""
 
-    error: torch.Tensor
+    error: Tensor
     agrees: bool
     rows: int
     layers: Layers
@@ -118,7 +119,7 @@ def compare(
     past: np.ndarray = new[:0]
     layers: Layers = []
 
-    def forward(new: np.ndarray, read: np.ndarray) -> torch.Tensor:
+    def forward(new: np.ndarray, read: np.ndarray) -> Tensor:
         nonlocal layers
         keys = np.concatenate([past, new])
         at = (torch.as_tensor(a, device=model.device) for a in (new, keys, trie.end[keys]))
@@ -138,11 +139,11 @@ def compare(
 
 
 def with_plain(
-    model: TreeModel, logits: torch.Tensor, alone: Callable[[], torch.Tensor]
-) -> tuple[torch.Tensor, bool]:
+    model: TreeModel, logits: Tensor, alone: Callable[[], Tensor]
+) -> tuple[Tensor, bool]:
     """`Comparison.error` and `Comparison.agrees`. alone: computes the logits in plain passes."""
 
-    def plain() -> torch.Tensor:
+    def plain() -> Tensor:
         return alone().float().log_softmax(-1)
 
     expected = plain()
@@ -153,7 +154,7 @@ def with_plain(
         return error, bool(error.norm() <= 2 * (plain() - expected).norm())
 
 
-def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: torch.Tensor) -> bool:
+def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: Tensor) -> bool:
     """Whether the logits behind nodes of a pack, shape (nodes, vocabulary), are those of plain
     passes."""
     texts = [trie.tokens[: i + 1][trie.end[: i + 1] > i].tolist() for i in nodes.tolist()]
@@ -204,7 +205,7 @@ def writes_alike(model: TreeModel, length: int) -> bool:
         input_ids=text, attention_mask=torch.ones_like(text), generation_config=settings
     )
 
-    def plain() -> torch.Tensor:
+    def plain() -> Tensor:
         with torch.no_grad():
             return model.model(written.sequences[:, :-1]).logits[0, -len(written.logits) :]
 

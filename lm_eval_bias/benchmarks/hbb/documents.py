@@ -230,7 +230,7 @@ def edit(one: str, two: str) -> list[int]:
     return [changed, abs(len(one) - len(two))]
 
 
-def types_asked(groups: Data, category: str | None = None, placebo: bool = True) -> dict[str, Data]:
+def types_asked(groups: Data, category: str | None, placebo: bool = True) -> dict[str, Data]:
     """The descriptor types of a category, or all. UsageError for an unknown category."""
     types = groups["types"].items()
     known = dict.fromkeys(entry["category"] for _, entry in types if not entry.get("placebo"))
