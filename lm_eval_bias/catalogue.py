@@ -73,11 +73,8 @@ class Task:
         self.name: str = config["task"]
         metadata = config.get("metadata")
         self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+        self.paper, self.about = (str(self.metadata.get(key, "")) for key in ("paper", "about"))
         self.dataset_kwargs: dict[str, Any] = config.get("dataset_kwargs") or {}
-
-    @property
-    def paper(self) -> str:
-        return str(self.metadata.get("paper", ""))
 
     @property
     def citations(self) -> list[str]:
@@ -89,10 +86,6 @@ class Task:
             readmes += [tasks / name / "README.md" for name in folders]
         texts = [path.read_text(encoding="utf-8") for path in readmes if path.is_file()]
         return re.findall(r"^@\w+\{.*?^\}", "\n".join(texts[-1:]), re.M | re.S)
-
-    @property
-    def about(self) -> str:
-        return str(self.metadata.get("about", ""))
 
     @property
     def request(self) -> str:

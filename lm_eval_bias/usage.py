@@ -84,7 +84,6 @@ def requested_wordings(metadata: Options, wordings: Sequence[Any]) -> list[str]:
 
 
 def wrong(name: str, value: Any, expected: str) -> UsageError:
-    """The error for an option's value."""
     return UsageError(f"{name}={reprlib.repr(value)} in --metadata: expected {expected}")
 
 

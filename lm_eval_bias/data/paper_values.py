@@ -136,7 +136,6 @@ def _table(file: Data, name: str, table: Data) -> PaperTable:
 
 
 def _at(file: Data, value: Any) -> Any:
-    """The value, or what a text points to."""
     if not isinstance(value, str):
         return value
     entry: Any = file

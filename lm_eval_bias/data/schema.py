@@ -32,8 +32,6 @@ Row = Mapping[str, str]
 
 
 class Shape:
-    """What stands at one place of a file."""
-
     def problems(self, data: Any, place: Place = ()) -> Problems:
         raise NotImplementedError
 

@@ -27,7 +27,6 @@ def learned_positions(model: torch.nn.Module) -> int:
 
 
 def require_encoder(pretrained: Any, config: Any) -> None:
-    """Raise UsageError for a model that `hf-mlm` cannot run."""
     if is_encoder(config):
         return
     if getattr(config, "is_encoder_decoder", False):
@@ -42,7 +41,6 @@ def require_encoder(pretrained: Any, config: Any) -> None:
 
 
 def refuse_encoder(pretrained: Any, config: Any) -> None:
-    """Raise UsageError for a model that `hf-prefix` cannot run."""
     if not is_encoder(config):
         return
     better = "hf-nli" if "ForSequenceClassification" in _type(config) else "hf-mlm"

@@ -166,7 +166,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
     `in_front` and `cached` tokens, 0 if in none of those tried."""
 
     def largest(size: int) -> int:
-        """The row tried; 0 if the model is wrong in it."""
+        """0 if the model is wrong in the row tried."""
         front = min(in_front, size)
         try:
             result = compare(model, cost, (), front, size - front)
