@@ -271,14 +271,11 @@ def test_a_server_is_refused_before_the_first_call():
         thoughtful(lm)
 
 
-class Messages(ChatLM):
-    def apply_chat_template(self, chat_history, add_generation_prompt=True):
-        return list(chat_history)
-
-
 def test_a_model_that_takes_messages_is_refused_before_it_thinks():
+    lm = ChatLM()
+    lm.apply_chat_template = lambda chat_history, **_: chat_history
     with refused("hbb_ci: this model takes messages"):
-        thoughtful(Messages())
+        thoughtful(lm)
 
 
 def test_a_thought_without_an_end_is_unanswered():

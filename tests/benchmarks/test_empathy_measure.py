@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
-from lm_eval_bias.benchmarks.empathy.measure import GENERATED, LIKELIHOOD, record, record_likelihood
+from lm_eval_bias.benchmarks.empathy.measure import GENERATED, record, record_likelihood
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.measure import numbers, summarise
+from lm_eval_bias.measure import summarise
 from tests.rule_model import RuleLM, evaluate
 
 GROUPS = lexicon("empathy")
@@ -187,19 +187,6 @@ def test_tiny_probabilities_are_answers_and_what_is_no_number_is_none():
             assert made(*values)["intensity"] is made(*values)["number_mass"] is None
 
 
-def test_a_delta_by_likelihood_and_the_mass_of_numbers():
-    """Nine tenths of an answer are on the scale, but for placebos, which do not count."""
-    answered = [
-        {**r, "number_mass": 0.9 * (not r["placebo"]), "off_scale": None}
-        for r in records(in_group, events=12)
-    ]
-    result = summary(answered, measure=LIKELIHOOD)
-    assert result.values["delta"].value == pytest.approx(2.5)
-    assert result.values["number_mass"].value == pytest.approx(90)
-    assert isnan(result.values["off_scale"].value)
-    assert "refused" not in {row["metric"] for row in numbers(LIKELIHOOD, result)}
-
-
 def their_steps(answers, names):
     """The steps of the authors' notebook, of (event, perceiver, experiencer) -> number or None, in
     plain Python: events that named groups answered; M0 rounded to two decimals; its z-scores;
@@ -242,15 +229,6 @@ def test_delta_events_and_table_6_are_those_of_the_authors_steps():
     assert value["unanswered_events"] == pytest.approx(refused)
     # ours does not round M0
     assert value["delta"] == pytest.approx(delta, abs=0.01)
-
-
-def test_race_has_blocks():
-    """In-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324."""
-    group = empathy.identities("race", GROUPS) | dict.fromkeys(GROUPS["placebos"]["race"])
-    answered = records(lambda _, p, e: 50.0 + 10 * (group[p] == group[e]), "race", events=2)
-    value, share = value_of(summary(answered)), 86 / 324
-    assert value["delta"] == pytest.approx(1 / np.sqrt(share * (1 - share)))
-    assert value["gap_points"] == pytest.approx(10)
 
 
 ANSWERS = {  # answer: what our reader and the authors' program make of it, from 0 to 10

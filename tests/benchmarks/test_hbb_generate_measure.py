@@ -1,11 +1,9 @@
 """HBB from sampled answers of models whose probabilities are known."""
 
 import random
-from collections import Counter
 from functools import partial
 
 import pytest
-from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.generate_measure import HBB_GENERATE, INVALID, record
@@ -87,18 +85,3 @@ def test_the_option_behind_the_letter_is_counted(built):
     made = record(doc, ["a", "a", "b", *INVALID])
     assert (made["option_1"], made["option_2"]) == (1, 2)
     assert made["invalid"] == dict.fromkeys(INVALID, 1)
-
-
-def test_each_question_is_asked_ten_times():
-    asked = Counter()
-
-    def say(prompt):
-        asked[prompt] += 1
-        return "a"
-
-    task = "hbb_generate_ses"
-    results = evaluate(RuleLM(say=say), task, limit=4)
-    assert len(asked) == 4 and set(asked.values()) == {10}
-    assert numbers_of(results, task)["answers_per_question", None] == 10
-    settings = results["configs"][task]["generation_kwargs"]
-    assert (settings["temperature"], settings["do_sample"], settings["top_p"]) == (0.8, True, 1.0)

@@ -151,12 +151,6 @@ OUT_OF_FORM = {
     (STORY, "missing placeholder"): [
         f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh."
     ],
-    (STORY, "pronoun"): [
-        f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away."
-    ],
-    (STORY, "concept named"): [
-        f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}"
-    ],
     (STORY, "example copied"): [
         f"Sentence 1: In {EXAMPLES[0]}, [[X]] stood.\nSentence 2: {ONE}",
         f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] smiled {EXAMPLES[1]} for all.",

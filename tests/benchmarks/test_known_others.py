@@ -174,7 +174,7 @@ def test_sentences_against_the_statistics_are_gotchas(asked):
     docs = schemas([(worker, f"client{i % 15} ") for i, worker in enumerate(WOMEN)])
     run, _ = asked("winogender/winogender", docs, chooses(rule))
     # right in all others and in no gotcha
-    assert values(run, "gotcha_gap", "women_slope") == [100, run.number("women_slope").value]
+    assert values(run, "gotcha_gap") == [100]
     assert values(run, "accuracy", group="female") == [50]
 
 

@@ -1,7 +1,6 @@
 """`lm-eval-bias compare` and the ranks of `leaderboard`, on samples of a small task of one's own:
 what is compared, what is refused, and how it is told."""
 
-import json
 import random
 import re
 import sys
@@ -12,7 +11,7 @@ import pytest
 from lm_eval_bias.commands.finished import UNDRAWN
 from lm_eval_bias.figures import process
 from lm_eval_bias.show.page import WRITERS
-from tests.scripted import MORNING, edited, lines_of, made_up
+from tests.scripted import edited, lines_of, made_up, samples_beside
 
 MEASURE = """
 from lm_eval_bias.measure import Counted, Measure, Metric
@@ -99,9 +98,7 @@ def asked(
 
 
 def write(folder, samples):
-    date = MORNING.isoformat().replace(":", "-")
-    lines = [json.dumps(sample) + "\n" for sample in samples]
-    (folder / f"samples_toy_{date}.jsonl").write_text("".join(lines))
+    samples_beside(next(folder.glob("results_*")), samples, "toy")
 
 
 def samples_in(folder):

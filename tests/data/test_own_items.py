@@ -28,6 +28,7 @@ from lm_eval_bias.data.bounds import DEEPEST, FILE, loads
 from lm_eval_bias.data.content import parsed
 from lm_eval_bias.usage import UsageError, read_options
 from tests.mistakes import refused
+from tests.scripted import ask
 
 AWKWARD = st.text('[]{}"\\\\ a,', max_size=6)
 
@@ -734,30 +735,14 @@ def test_a_mistake_in_a_filter_is_told_before_the_model_is_asked(made, message):
 # ---- Runs that are put together
 
 
-@pytest.fixture
-def runs(write, tmp_path):
-    """Runs of HBB with groups of one's own: metadata -> the samples file."""
-    write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE})
-
-    def run(**metadata):
-        results = evaluate(RuleLM(lambda *_: -1.0), "hbb", metadata, log_samples=True)
-        date = f"2026-01-0{len(list(tmp_path.glob('results_*'))) + 1}T00-00-00.0"
-        keys = ("doc", "records", "doc_hash")
-        samples = [{key: sample[key] for key in keys} for sample in results["samples"]["hbb"]]
-        configs = {"configs": {"hbb": results["configs"]["hbb"]}, "versions": {"hbb": 1.0}}
-        write(f"results_{date}.json", json.dumps(configs, default=str))
-        lines = "".join(json.dumps(sample) + "\n" for sample in samples)
-        return tmp_path / write(f"samples_hbb_{date}.jsonl", lines)
-
-    return run
-
-
-def test_merge_refuses_runs_on_different_items(runs, write, command):
-    one = runs(items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
-    two = runs(items=write("i2.yaml", [{**CONCEPT, "id": "d"}]), groups="g.yaml")
-    merge = "merge", "hbb", one, two
+def test_merge_refuses_runs_on_different_items(write, command, tmp_path):
+    groups = write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE})
+    for i in "12":
+        given = {"items": write(f"i{i}.yaml", [{**CONCEPT, "id": i}]), "groups": groups}
+        ask(tmp_path / i, "m", RuleLM(lambda *_: -1.0), "hbb", metadata=given)
+    merge = "merge", "hbb", *sorted(tmp_path.rglob("samples_*"))
     status, _, error = command(*merge)
     assert status == 1 and "these runs do not belong together: items_sha256 is" in error
-    for results in one.parent.glob("results_*"):
+    for results in tmp_path.rglob("results_*"):
         results.unlink()
     assert "items_file is i2.yaml sha256:" in command(*merge)[2]

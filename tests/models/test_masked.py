@@ -274,13 +274,6 @@ def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
         values(model, [("", "Yes"), ("", text + " a")])
 
 
-def test_an_encoder_writes_no_text(encoders):
-    with refused(r"mist: --model hf-mlm writes no text\. Run tasks"):
-        lm(encoders("BERT")).generate_until(tiny.asked("generate_until", ("Once", {}), task="mist"))
-    with refused("leave --apply_chat_template out"):
-        lm(encoders("BERT")).apply_chat_template([{"role": "user", "content": "Hello"}])
-
-
 def test_a_model_of_another_kind_is_sent_where_it_belongs(encoders, tmp_path):
     bert, words = encoders("BERT")
     gpt, letters = tiny.model("GPT-2"), tiny.tokenizer()

@@ -35,7 +35,7 @@ def saved(runs, tmp_path, command):
 def test_a_comparison_with_it_is_that_with_the_runs(runs, saved, command):
     texts = []
     for old in (runs / "old", saved):
-        status, out, _ = command("compare", old, runs / "new", "--groups")
+        status, out, _ = command("compare", old, runs / "new")
         texts.append(out.partition(" numbers differ")[2])  # what stands before names the file
         assert status == 0
     assert texts[0] == texts[1] and "2 tasks compared" in texts[0]

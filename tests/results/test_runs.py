@@ -82,14 +82,6 @@ def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
     assert len(found_in(real, file, file.parent).runs) == 4 and len(found_in(file).runs) == 2
 
 
-def test_tasks_may_be_chosen(real):
-    message = r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"
-    with refused(message):
-        found_in(real, tasks=["bistereo_analgy"])
-    found = found_in(real, tasks=["bistereo_analogy"])
-    assert {run.task for run in found.runs} == {"bistereo_analogy"}
-
-
 # ---- A task that nobody here knows
 
 
@@ -440,6 +432,7 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
     [
         ("local-chat-completions", "the server's"),
         ("openai-chat-completions", "the server's"),
+        ("LocalChatCompletion", "the server's"),  # as Python names it
         ("local-completions", None),
         ("hf", None),
     ],
