@@ -4,6 +4,7 @@ declares its options, and `run`."""
 import argparse
 import sys
 import textwrap
+from functools import partial
 from typing import NoReturn
 
 from lm_eval_bias.usage import UsageError, nearest
@@ -51,8 +52,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {guess}")
 
 
-def formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
+formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH)
 
 
 def tell(error: UsageError) -> None:

@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read_options(task.name, {**task.metadata, **paths}, task.options)
     documents = task.builder.count(**{**settings, **paths, **task.dataset_kwargs})
     for option, path in given.items():
-        counts = known[option].holds(loaded[option])
-        listed = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        counts = known[option].holds(loaded[option]).items()
+        listed = ", ".join(f"{n:,} {name}" for name, n in counts)
         print(f"{path}: {option} of {task.name}: {listed}")
-    others = [option for option in known if option not in given]
+    others = (option for option in known if option not in given)
     rest = [f"{name} of {own[name]}" if name in own else f"our {name}" for name in others]
     print(f"{documents:,} documents" + (f", with {' and '.join(rest)}" if rest else ""))
     return 0

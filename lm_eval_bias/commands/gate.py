@@ -1,7 +1,5 @@
 """`lm-eval-bias gate`: judge finished runs by rules, with an exit status for a pipeline."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -108,8 +106,9 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
     if arguments.init and arguments.rules and arguments.rules.exists():
         raise UsageError(f"--rules {arguments.rules} is there already; name a new file, or edit it")
-    judges = arguments.rules is not None and not arguments.init
-    wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly) if judges else None
+    wanted = None
+    if arguments.rules and not arguments.init:
+        wanted = rules.read(arguments.rules)._replace(nights=arguments.nightly)
     writing.check("--junit", arguments.junit)
     known = catalogue.measured(arguments.include_path)
     paths = [*arguments.runs, *arguments.baseline]

@@ -107,8 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
     with tqdm(total=len(rows) * done, unit="step", desc=name, disable=False) as bar:
 
         def progress(made: Sequence[drafts.Draft]) -> None:
-            left = [0 if draft.tries >= tries else len(draft.steps) for draft in made]
-            bar.n = len(made) * done - sum(left)
+            left = sum(len(draft.steps) for draft in made if draft.tries < tries)
+            bar.n = len(made) * done - left
             bar.set_postfix(
                 accepted=sum(not draft.steps for draft in made),
                 rejected=sum(draft.tries >= tries for draft in made),

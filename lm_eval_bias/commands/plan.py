@@ -1,7 +1,5 @@
 """`lm-eval-bias plan`: how many documents make the intervals of a task as narrow as wanted."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import textwrap
@@ -73,8 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, pilots.known, wanted) for one in pilots.runs]
     if any("BETWEEN" in text for text in blocks):
-        lines = [f"{name:11}{meaning}" for name, meaning in LEGEND.items()]
-        filled = (textwrap.fill(line, WIDTH, subsequent_indent=" " * 11) for line in lines)
+        filled = (
+            textwrap.fill(f"{name:11}{meaning}", WIDTH, subsequent_indent=" " * 11)
+            for name, meaning in LEGEND.items()
+        )
         blocks.append("\n".join(filled))
     print("\n\n".join(blocks))
     return 0
@@ -142,7 +142,7 @@ class Pilot:
         if not task.measure.clusters:
             raise UsageError("its measure declares no clusters")
         self.run, self.task, self.measure = run, task, task.measure
-        documents = samples.documents(task, run.samples) if run.samples else ()
+        documents = samples.documents(task, run.samples)
         self.records = [document.records for document in documents if document.records]
         if len(self.records) != run.n:
             raise UsageError(

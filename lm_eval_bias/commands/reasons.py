@@ -51,22 +51,24 @@ def run(arguments: argparse.Namespace) -> int:
     given, left_out = answers(arguments.samples, [item.lower() for item in arguments.items])
     usable = [answer for answer in given if answer.text]
     # `lm-eval-bias report` recognises the file by its first key.
-    about: dict[str, Any] = {"reasons_of": [path.name for path in arguments.samples]}
-    about |= {"items": arguments.items, "answers": len(usable)}
-    about |= {"left_out": left_out, "without_reason": len(given) - len(usable)}
+    about: dict[str, Any] = {
+        "reasons_of": [path.name for path in arguments.samples],
+        "items": arguments.items,
+        "answers": len(usable),
+        "left_out": left_out,
+        "without_reason": len(given) - len(usable),
+    }
     if arguments.diversity:
         shown = ("style", "answers", "of", "self_bleu", "entropy_2", "entropy_3")
-        rows = diversity(given)
-        about["diversity"] = rows
+        rows = about["diversity"] = diversity(given)
     else:
         shown = ("cluster", "phrase", "key_in", "answers", "of", "similarity")
         clusters = clusters_in(arguments.clusters) if arguments.clusters else {}
-        name = _model_name(arguments.model)
-        rows = key_phrases(usable, _keybert(name), clusters)
-        about |= {"embedding_model": name, "phrases": rows}
+        name = about["embedding_model"] = _model_name(arguments.model)
+        rows = about["phrases"] = key_phrases(usable, _keybert(name), clusters)
     print(f"{len(usable):,} answers with reasons; {left_out:,} refused or cut off, left out\n")
     cells = [[visible(_text(row.get(name))) for name in shown] for row in rows]
-    print(columns([tuple(name.upper() for name in shown), *map(tuple, cells)]))
+    print(columns([[name.upper() for name in shown], *cells]))
     if output is not None:
         writing.whole(output, json.dumps(about, indent=1) + "\n")
     return 0

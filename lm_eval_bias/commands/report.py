@@ -69,11 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
     Folder(arguments.output)  # what cannot be replaced is refused before anything is read
     finished_runs = finished.found(arguments)
     known = finished_runs.known
-    tasks = {run.task for run in finished_runs.runs}
+    tasks = [
+        known[name] for name in sorted({run.task for run in finished_runs.runs} & known.keys())
+    ]
     declared = {
-        name: task_info(task, known[plan.whole_task(task, known)], arguments.include_path)
-        for name, task in known.items()
-        if name in tasks
+        task.name: task_info(task, known[plan.whole_task(task, known)], arguments.include_path)
+        for task in tasks
     }
     drawing = None
     if not arguments.no_figures:
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             printed if arguments.brief else None,
             arguments.latex_papers,
             answers,
-            cited([known[t] for t in sorted(tasks & known.keys())]) if arguments.cite else "",
+            cited(tasks) if arguments.cite else "",
         )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)

@@ -1,8 +1,6 @@
 """The first rules of a team: bounds from the sample size or the team, never from the run's own
 result."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from math import floor, inf, log10, sqrt

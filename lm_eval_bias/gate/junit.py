@@ -3,8 +3,6 @@
 It uses what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin share.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections import Counter
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Verdicts for people: as a page, and as annotations of a GitHub job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isnan
 

@@ -13,8 +13,6 @@
 A rule that bounds nothing would let everything pass, so all is checked before a run is judged.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -247,8 +245,7 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:
         names = judged or [metric.name for metric in metrics]
-        name = rule.metric
-        return f"{rule.task} has no number {name!r}; {nearest(str(rule.metric), names)}"
+        return f"{rule.task} has no number {rule.metric!r}; {nearest(str(rule.metric), names)}"
     number = f"{metric.name} of {rule.task}"
     if metric.name not in judged:
         return (

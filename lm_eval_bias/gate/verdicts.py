@@ -11,8 +11,6 @@ Multiparameter hypothesis testing and acceptance sampling, 1982. D. J. Schuirman
 the two one-sided tests procedure and the power approach, 1987.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -161,7 +161,7 @@ def _by_documents(
             held, more = read.get(run.model), []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", held.which if held else "not known"))
-            if held and len(prompts.get((held.which, run.words), ())) > 1:
+            if held and len(prompts[held.which, run.words]) > 1:
                 more.append(("which prompts", held.prompts or "not known"))
             groups[task, (*settings, *more)].append(run)
         if len(groups) > 1:

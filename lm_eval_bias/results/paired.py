@@ -7,7 +7,7 @@ Each number is computed again without each cluster of the measure's sample, the 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import isfinite, isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,9 +99,9 @@ class Replicates:
 
     def changes(self, key: Key) -> list[tuple[Floats, Floats]]:
         """As of `Sample.changes`."""
-        sample, value, n = self.replicates[key]
+        sample, *numbers = self.replicates[key]
         with np.errstate(invalid="ignore"):
-            return list(sample.changes(value, n))
+            return list(sample.changes(*numbers))
 
     def variance(self, other: "Replicates", sign: int, key: Key) -> Variance:
         """Of the number plus that of another run, times a sign."""
@@ -182,37 +182,31 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
             why = f"too few answers are left in {which} for an error, or all agree"
             return result._replace(why=why)
     test = _against_zero(ends, first.variance(second, -1, key), max(abs(one), abs(two)))
-    if not isnan(test.p):
-        return result._replace(**test._asdict(), test=JACKKNIFE)
+    if not isnan(test["p"]):
+        return result._replace(**test, test=JACKKNIFE)
     why = "not defined without some of its clusters"
-    if test.stderr == 0:
+    if test["stderr"] == 0:
         why = "all clusters agree, so the standard error is 0 and no test is possible"
-    return result._replace(**test._asdict(), why=why)
+    return result._replace(**test, why=why)
 
 
 def _nearest(ends: Sequence[float]) -> float:
     return 0.0 if min(ends) <= 0 <= max(ends) else min(ends, key=abs)
 
 
-class Test(NamedTuple):
-    stderr: float = nan
-    low: float = nan
-    high: float = nan
-    p: float = nan
-
-
-def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> Test:
-    """Student's t of a number between `ends`; NaN where its variance is.
+def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> dict[str, Any]:
+    """Student's t of a number between `ends`, by the fields of `Difference`; NaN where its variance
+    is.
 
     scale: of what the number is a difference of. Rounding alone is an error of 0, without interval
     and p.
     """
     stderr, df = np.sqrt(variance.value).item(), variance.df.item()
     if stderr <= ROUNDING * max(1.0, scale):
-        return Test(0.0)
+        return {"stderr": 0.0, "p": nan}
     low, high = t_interval([min(ends), max(ends)], stderr, df)
     p = float(two_sided(_nearest(ends) / stderr, df))
-    return Test(stderr, float(low[0]), float(high[1]), p)
+    return {"stderr": stderr, "low": float(low[0]), "high": float(high[1]), "p": p}
 
 
 def pair_p(
@@ -226,5 +220,5 @@ def pair_p(
         return result.p
     mirrored = [a + b - 2 * null_value for a in first.ends(key) for b in second.ends(key)]
     size = max(abs(result.first), abs(result.second))
-    p = _against_zero(mirrored, first.variance(second, 1, key), size).p
+    p = _against_zero(mirrored, first.variance(second, 1, key), size)["p"]
     return nan if isnan(p) else max(result.p, p)

@@ -68,8 +68,14 @@ SYSTEM = "system instruction"
 """The setting that has the checksum of the system message."""
 CHAT_TEMPLATE = "chat template"
 THINKING = "thinking"
-ACROSS = {CHAT_TEMPLATE: "chat_template", SYSTEM: "system", THINKING: THINKING}
-ACROSS |= {key: key for key in (WORDING, "dtype", "revision")}
+ACROSS = {
+    CHAT_TEMPLATE: "chat_template",
+    SYSTEM: "system",
+    THINKING: THINKING,
+    WORDING: WORDING,
+    "dtype": "dtype",
+    "revision": "revision",
+}
 """The keys of `Run.condition`, and how `--across` calls them."""
 NOTE = 1000
 """Characters of a note or warning, at most."""
@@ -678,11 +684,8 @@ def _short(identity: str, depth: int = 1) -> str:
     parts = [part for part in re.split(r"[/\\]+", identity) if part]
     if not (local and parts):
         return identity
-    last = len(parts) - 1
-    while last and _ANY_MODEL.fullmatch(parts[last]):
-        last -= 1
-    if _ANY_MODEL.fullmatch(parts[last]):
-        last = len(parts) - 1
+    naming = (i for i, part in enumerate(parts) if not _ANY_MODEL.fullmatch(part))
+    last = max(naming, default=len(parts) - 1)
     return "/".join(parts[max(last - max(depth - 2, 0), 0) : None if depth > 1 else last + 1])
 
 

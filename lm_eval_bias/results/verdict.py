@@ -12,7 +12,7 @@ from lm_eval_bias.measure import RESPONDS, Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import SIGN_FLIP, Difference
 from lm_eval_bias.results.runs import Run, is_test, number_of
-from lm_eval_bias.results.table import interval_text, joined, number_text
+from lm_eval_bias.results.table import joined, number_cell, number_text
 
 KINDS = YES, REVERSE, WORDS, NO, UNKNOWN = (
     "yes",
@@ -69,10 +69,6 @@ class Tested(NamedTuple):
     calibrated: bool
     verdict: Verdict
     distance: float
-
-    @property
-    def evidence(self) -> bool:
-        return self.verdict.kind in (YES, REVERSE)
 
 
 def judged(runs: Iterable[Run]) -> list[Tested]:
@@ -217,11 +213,10 @@ def unresponsive(run: Run) -> str:
     metric, moved = run.metric(RESPONDS.name), run.number(RESPONDS.name)
     if metric is None or not (moved.value < LEAST[metric.unit] or moved.low <= 0):
         return ""
-    value = number_text(moved.value, metric.unit, moved[2:4])
-    ends = interval_text(moved, metric.unit)
+    text, ends, *_ = number_cell(moved, metric.unit)
     return (
         "the model does not respond to this kind of question (where the right answer is known, its "
-        f"answers move towards it by {value} {metric.unit}{ends and ', '}{ends}; "
+        f"answers move towards it by {text} {metric.unit}{ends and ', '}{ends}; "
         f"{counted(metric, moved)})"
     )
 
@@ -286,7 +281,7 @@ def sentences(tests: Sequence[Tested]) -> list[str]:
     result = [f"{tested}{f' of {models} models' * (models > 1)}: {counts(kinds)}."]
     if with_interval := len(tests) - kinds.count(UNKNOWN):
         result.append(f"The strongest evidence stands first. {chance(with_interval)}")
-        if not any(test.evidence for test in tests):
+        if {YES, REVERSE}.isdisjoint(kinds):
             result.append("No yes does not mean no bias: the intervals say how large it may be.")
     return result
 

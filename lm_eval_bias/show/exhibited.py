@@ -1,7 +1,5 @@
 """The rows of an exhibit as tables, with what the papers print beside."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import takewhile

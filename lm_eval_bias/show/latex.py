@@ -75,9 +75,11 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
                 f"{latex_text(shown.title)}\\\\" * bool(shown.title),
             ]
             for group in groups[first : first + below]:
-                part = [(columns[i][:1], columns[i][1:][start : start + step]) for i in group]
-                words = [i in shown.words for i in group]
-                floats += _tabular(part, words, SIZES[size])
+                part = [
+                    (columns[i][0], columns[i][1:][start : start + step], i in shown.words)
+                    for i in group
+                ]
+                floats += _tabular(part, SIZES[size])
             floats.append("\\end{table}")
     fonts = " and \\usepackage[T1]{fontenc}" * any(c > "\x7f" for line in floats for c in line)
     head = [f"% Written by lm-eval-bias. Needs \\usepackage{{booktabs}}{fonts}."]
@@ -105,8 +107,8 @@ def _fit(
         widths = [GAP + max(inside, widest(lines, points)) for lines, inside in both]
         if sum(widths) <= WIDTH + GAP:
             return size, [[*range(len(columns))]], titles
-    numbers = [list(own) for _, own in groupby(range(len(columns)), owners.__getitem__)]
-    room = WIDTH + GAP - max(sum(widths[i] for i in own) for own in numbers)
+    numbers = groupby(range(len(columns)), owners.__getitem__)
+    room = WIDTH + GAP - max(sum(widths[i] for i in own) for _, own in numbers)
     same = 1  # the first texts tell rows apart
     while same in words and sum(widths[: same + 1]) <= room:
         same += 1
@@ -120,11 +122,10 @@ def _fit(
     return size, groups, titles
 
 
-def _tabular(
-    part: Sequence[tuple[Sequence[str], Sequence[str]]], words: Sequence[bool], size: float
-) -> list[str]:
+def _tabular(part: Sequence[tuple[str, Sequence[str], bool]], size: float) -> list[str]:
+    """part: the title and the cells of each column, and whether it has texts."""
     shape, heads, body = "", [], []
-    for ((title,), cells), is_text in zip(part, words, strict=True):
+    for title, cells, is_text in part:
         lines, inside = _lines(title, cells, is_text, size)
         broad = is_text and inside == TEXT
         side = "l" if is_text else "r"

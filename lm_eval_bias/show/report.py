@@ -435,10 +435,9 @@ class _Writer:
 
     def _id(self, name: str) -> str:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "x"
-        plain = plain.removeprefix("s-")
-        unique, i = f"s-{plain}", 2
+        unique = f"s-{plain.removeprefix('s-')}"
         while unique in self.ids:
-            unique, i = f"s-{plain}-{i}", i + 1
+            unique += "-2"
         self.ids.add(unique)
         return unique
 
