@@ -174,7 +174,7 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
 
 def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
     requests = [instance for document in documents for instance in document]
-    return lambda: getattr(lm, requests[0].request_type)(requests, disable_tqdm=True)
+    return lambda: getattr(lm, requests[0].request_type)(requests)
 
 
 def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
