@@ -20,8 +20,9 @@ KINDS = ("stereotype", "anti-stereotype", "unrelated")
 LABELS = {"anti-stereotype": 0, "stereotype": 1, "unrelated": 2}
 
 
-def example(part, term, domain, number, kinds=("unrelated", "stereotype", "anti-stereotype")):
+def example(part, term, domain, number):
     """A row as the hub has it: the sentences as names with a list each, their labels as numbers."""
+    kinds = ("unrelated", "stereotype", "anti-stereotype")
     words = dict(zip(KINDS, WORDS[number % len(WORDS)], strict=True))
     if part == "intrasentence":
         context = f"The {term} of street {number} is quite BLANK."
@@ -47,10 +48,10 @@ def example(part, term, domain, number, kinds=("unrelated", "stereotype", "anti-
     }
 
 
-def rows(part, per_term=4, terms=TERMS):
+def rows(part, per_term=4):
     return [
         example(part, term, domain, n)
-        for domain, members in terms.items()
+        for domain, members in TERMS.items()
         for term in members
         for n in range(per_term)
     ]

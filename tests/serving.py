@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Files:
-    """files: path -> content. breaks_after, stops_after: so many bytes of an answer are sent, and
-    then the connection is closed, or nothing more comes until `go_on` is set. asked: the path of
-    every request. refuses: a status in place of all that. endless: is sent again and again. drips:
-    "headers" or "body", of which a byte comes now and then. sends_to: path -> another one."""
+    """files: path -> content. breaks_after: so many bytes of an answer are sent, and then the
+    connection is closed. asked: the path of every request. refuses: a status in place of all that.
+    endless: is sent again and again. drips: "headers" or "body", of which a byte comes now and
+    then, until `go_on` is set. sends_to: path -> another one."""
 
     def __init__(self):
         self.files, self.asked, self.go_on = {}, [], threading.Event()
-        self.breaks_after = self.stops_after = self.refuses = self.endless = self.drips = None
+        self.breaks_after = self.refuses = self.endless = self.drips = None
         self.sends_to = {}
 
     def answer(self, handler):
@@ -41,12 +41,7 @@ class Files:
             handler.wfile.write(self.endless)
         while self.drips and not self.go_on.wait(0.05):
             handler.wfile.write(content[:1])
-        cut = self.breaks_after or self.stops_after
-        handler.wfile.write(content[:cut])
-        if self.stops_after:
-            handler.wfile.flush()
-            self.go_on.wait(60)
-            handler.wfile.write(content[cut:])
+        handler.wfile.write(content[: self.breaks_after])
 
 
 def free_port():

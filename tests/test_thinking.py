@@ -72,7 +72,7 @@ TEMPLATES = {  # each: what ends a prompt, and a token behind each token
 }
 
 
-def thinker(name, kind=PrefixLM, script=None, **options):
+def thinker(name, kind=PrefixLM, **options):
     """A model that writes these tokens, one behind the other; else its likelihoods are chance."""
     template, own = TEMPLATES[name]
     tokenizer = tiny.tokenizer()
@@ -82,7 +82,7 @@ def thinker(name, kind=PrefixLM, script=None, **options):
     size = len(tokenizer)
     shape = {"vocab_size": size, "hidden_size": size, "num_attention_heads": 2, "head_dim": 8}
     model = tiny.model("Llama", **shape, max_position_embeddings=4096, initializer_range=0.02)
-    ids = [tokenizer.encode(token, add_special_tokens=False)[-1] for token in script or own]
+    ids = [tokenizer.encode(token, add_special_tokens=False)[-1] for token in own]
     with torch.no_grad():
         model.model.embed_tokens.weight.copy_(torch.eye(size))
         for before, after in itertools.pairwise(ids):

@@ -4,6 +4,8 @@ import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record, score_of
 
+SIGN = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
+
 
 def answered(docs, x, method="joint", **options):
     """By a model that says how many nats likelier the desirable sentence is."""
@@ -50,16 +52,12 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
 
 def test_the_axes_are_split(docs):
     """The stereotype in height alone."""
-    sign = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
-    result = answered(docs[:700], lambda d: sign[d["sentiment"]] * (d["axis"] == "height"))
+    result = answered(docs[:700], lambda d: SIGN[d["sentiment"]] * (d["axis"] == "height"))
     found = {axis: number[0] for axis, number in result.groups["favouritism"].items()}
     assert found == {"skin": 0, "shape": 0, "height": 100}
     assert result.groups["log_odds_gap"]["height"][:2] == (2, 0)
     assert result.groups["within_threshold"]["skin"][:2] == (100, 0)
     assert 0 < result.values["favouritism"][0] < 100
-
-
-SIGN = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 
 
 def test_word_senses_alone_have_a_gap_that_their_placebos_take_off_and_a_bias_is_found(every):

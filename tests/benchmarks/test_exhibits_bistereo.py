@@ -43,11 +43,10 @@ def pairs(built):
     return [doc for doc in built(bistereo_pairs.documents)[:800] if doc["paper"]]
 
 
-def preferring(docs, nats, method=ENCODER, task="bistereo_pairs", **options):
+def preferring(docs, nats, method=ENCODER):
     """By a model to which the desirable sentence is so many nats likelier."""
-    return run_of(
-        task, docs, lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)], **options
-    )
+    answers = lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)]  # noqa: E731
+    return run_of("bistereo_pairs", docs, answers)
 
 
 def stereotype(doc):

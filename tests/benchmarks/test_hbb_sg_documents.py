@@ -1,7 +1,6 @@
 """The documents of HBB-SG: those of `hbb` in one order, each option with three more sentences; and
 the prompt."""
 
-import pytest
 from rule_model import RuleLM, evaluate
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
@@ -10,11 +9,6 @@ from lm_eval_bias.benchmarks.hbb.sg_documents import documents, sentences
 from lm_eval_bias.data.lexicons import lexicon, table
 
 OWN = ("option_a", "option_b", "choices", "split", "lacking")
-
-
-@pytest.fixture(scope="module")
-def docs(built):
-    return built(documents)
 
 
 def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_as_an_option():
@@ -34,8 +28,9 @@ def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_a
             assert list(unfit(pair, forms)) == [], concept["id"]
 
 
-def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
+def test_the_documents_are_those_of_hbb_with_option_1_first(built):
     """216 concept pairs x 78 identities; the option itself is the first sentence of its four."""
+    docs = built(documents)
     assert len(docs) == 216 * 78 == 16_848
     for mine, other in zip(docs, hbb.documents(order="paper"), strict=True):
         assert {k: v for k, v in mine.items() if k not in OWN} == {

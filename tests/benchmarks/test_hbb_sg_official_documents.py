@@ -211,17 +211,11 @@ def refused(path, cause):
 # ---- Without the file
 
 
-@pytest.fixture
-def only_the_questions(folder, tmp_path, monkeypatch):
+def test_without_the_variations_a_run_says_in_one_line_what_to_do(folder, tmp_path, monkeypatch):
     (tmp_path / "hbb").mkdir()
-    (tmp_path / "hbb" / hbb_official.QUESTIONS).symlink_to(
-        (folder / "hbb" / hbb_official.QUESTIONS).resolve()
-    )
+    questions = f"hbb/{hbb_official.QUESTIONS}"
+    (tmp_path / questions).symlink_to((folder / questions).resolve())
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
-    return tmp_path
-
-
-def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_questions):
     with pytest.raises(UsageError) as missing:
         documents()
     message = str(missing.value)

@@ -15,11 +15,6 @@ def lists(built):
 
 
 @pytest.fixture(scope="module")
-def asked(built):
-    return built(mist.attributions)
-
-
-@pytest.fixture(scope="module")
 def paper(paper_text):
     return paper_text("mist")
 
@@ -94,7 +89,8 @@ def test_another_seed_draws_other_lists_and_the_same_seed_the_same(lists):
     assert len(fewer) == 180 and all(x in lists for x in fewer)
 
 
-def test_aat_has_the_papers_size_and_balance(asked):
+def test_aat_has_the_papers_size_and_balance(built):
+    asked = built(mist.attributions)
     assert len(asked) == 1500 == len({(x["identifier"], x["word"], x["template"]) for x in asked})
     once = [x for x in asked if x["template"] == 1]
     assert len({(x["identifier"], x["word"]) for x in once}) == 500

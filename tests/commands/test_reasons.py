@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lm_eval_bias.commands import reasons as reasons_command
 from lm_eval_bias.reasons.tables import diversity, entropy, self_bleu
 from lm_eval_bias.reasons.texts import Answer, reasons
+from tests.scripted import made_up, samples_beside
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "data" / "reasons.yaml").read_text())
 
@@ -125,14 +126,8 @@ def sample(i, group, text, item=ITEM, style="paper", read=None, **doc):
 DATE = "2026-01-31T10-11-12.123456"
 
 
-def write(folder, samples, results=None):
-    folder.mkdir(exist_ok=True)
-    (folder / f"results_{DATE}.json").write_text(
-        json.dumps({"model_name": "m", "configs": {"asked": {}}, **(results or {})})
-    )
-    path = folder / f"samples_asked_{DATE}.jsonl"
-    path.write_text("".join(json.dumps(s) + "\n" for s in samples))
-    return path
+def write(folder, samples, **results):
+    return samples_beside(made_up(folder, "m", {}, task="asked", **results), samples, "asked")
 
 
 SAID = [
@@ -164,7 +159,7 @@ CELLS = {
 
 def test_the_tables_overall_and_by_cluster(tmp_path, command, topics):
     """Five answers name an economic item. The phrase "high pay" is nearest to money in three."""
-    path, output = write(tmp_path, SAID, CELLS), tmp_path / "o.json"
+    path, output = write(tmp_path, SAID, **CELLS), tmp_path / "o.json"
     results = tmp_path / f"results_{DATE}.json"
     status, out, err = command("reasons", path, "--clusters", results, "--output", output)
     assert status == 0, err
@@ -183,7 +178,7 @@ def test_the_tables_overall_and_by_cluster(tmp_path, command, topics):
 def test_every_answer_of_a_cluster_counts_however_many_there_are(tmp_path, command, topics):
     """KeyBERT on the joined text would see the first 256 tokens alone."""
     answers = ["Good school, good degree."] * 3 + ["High pay. High wages, high pay."] * 40
-    path = write(tmp_path, [sample(i, "Nurses", text) for i, text in enumerate(answers)], CELLS)
+    path = write(tmp_path, [sample(i, "Nurses", text) for i, text in enumerate(answers)], **CELLS)
     results, output = tmp_path / f"results_{DATE}.json", tmp_path / "o.json"
     assert command("reasons", path, "--clusters", results, "--output", output)[0] == 0
     rows = [r for r in json.loads(output.read_text())["phrases"] if r["cluster"]]
@@ -233,7 +228,7 @@ def test_mistakes_end_with_one_line(tmp_path, monkeypatch, command, samples, arg
 
 
 def test_files_of_several_models_are_refused(tmp_path, command):
-    a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, {"model_name": "n"})
+    a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, model_name="n")
     status, _, err = command("reasons", a, b)
     assert status == 1 and "2 models, m, n; give the samples of one" in err
 

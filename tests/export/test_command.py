@@ -71,19 +71,13 @@ runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export")
+@pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
+def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, run, mistake):
+    arguments, told = mistake.split(" | ")
+    monkeypatch.chdir(tmp_path)
     values = {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}
     for i, name in enumerate(("org/one", "org/two")):
-        run_of(folder / "runs", name, values, minutes=i)
-    return folder
-
-
-@pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
-def test_mistakes_end_with_a_line_that_says_what_to_do(folder, monkeypatch, run, mistake):
-    arguments, told = mistake.split(" | ")
-    monkeypatch.chdir(folder)
+        run_of(tmp_path / "runs", name, values, minutes=i)
     status, out, err = run(*arguments.split())
     assert status == 1 and not out and told in err.splitlines()[-1]
 

@@ -20,11 +20,6 @@ VALUES = {
 }
 
 
-def results(folder, model="org/model", values=VALUES, **more):
-    run_of(folder, model, values, **more)
-    return chosen(found(folder).runs)[0]
-
-
 @pytest.fixture
 def run(command):
     return lambda *arguments: command("export", *arguments)
@@ -34,7 +29,8 @@ def run(command):
 
 
 def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
-    (entry,), _ = hub.entries(results(tmp_path, n=40, metadata={"order": "both"}), "org/bench")
+    run_of(tmp_path, "org/model", VALUES, n=40, metadata={"order": "both"})
+    (entry,), _ = hub.entries(chosen(found(tmp_path).runs)[0], "org/bench")
     (again,) = parse_eval_result_entries(yaml.safe_load(hub.text([entry])))
     assert again == entry  # as huggingface_hub reads it, the date a text
     assert (again.dataset_id, again.task_id, again.value, again.date) == (

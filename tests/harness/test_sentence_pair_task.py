@@ -23,24 +23,12 @@ def tokens(sentence):
 class PairLM(RuleLM):
     """Answers each sentence beside the other of its pair as an encoder does: shared tokens."""
 
-    def __init__(self, rule, method=SHARED):
-        super().__init__(lambda *_: 1 / 0)
-        self.sentence, self.method = rule, method
-
     def pair_loglikelihood(self, requests):
-        return [(self.sentence(*r.args), 7, self.method) for r in requests]
-
-
-def decoder(rule):
-    def joint(context, sentence):
-        assert context == "", "nothing stands before a sentence"
-        return rule(sentence)
-
-    return RuleLM(joint)
+        return [(-1.0, 7, SHARED) for _ in requests]
 
 
 def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
-    lm = PairLM(lambda *_: -1.0)
+    lm = PairLM()
     lm.apply_chat_template = lambda *_: 1 / 0
     options = {"system_instruction": "Be fair.", "num_fewshot": 2}
     results = evaluate(lm, TASK, limit=6, log_samples=True, **options)
@@ -105,38 +93,15 @@ def bigram(word, before):
     return weights[word] / sum(weights.values())
 
 
-def bigram_likelihood(sentence):
+def bigram_likelihood(context, sentence):
+    assert context == "", "nothing stands before a sentence"
     path = ["<s>", *tokens(sentence), END]
     return sum(math.log(bigram(word, before)) for before, word in pairwise(path))
 
 
-@pytest.fixture
-def by_hand(tmp_path, monkeypatch):
-    """Scores the templates above: (template, sentiment) -> x of each variant and gender by a model;
-    and the numbers of the task."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "groups.yaml").write_text(GROUPS)
-    rows = [f"{name}\tskin\t2\t2\t{text}\n" for name, text in TEMPLATES.items()]
-    (tmp_path / "items.tsv").write_text("wording\taxis\twomen\tmen\ttext\n" + "".join(rows))
-    files = {"items": "items.tsv", "groups": "groups.yaml"}
-
-    def scored(lm):
-        results = evaluate(lm, TASK, files, log_samples=True)
-        raw = {}
-        for record in (sample["records"] for sample in results["samples"][TASK]):
-            place = (record["wording"], record["variant"], record["gender"])
-            difference = record["desirable_likelihood"] - record["undesirable_likelihood"]
-            raw[place, record["sentiment"]] = difference
-        assert len(raw) == 5 * 2 * 2 * 3
-        x = defaultdict(list)
-        for (place, sentiment), value in raw.items():
-            x[place[0], sentiment].append(value - raw[place, "neutral"])
-        return x, numbers_of(results, TASK)
-
-    return scored
-
-
-def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its_start(by_hand):
+def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its_start(
+    tmp_path, monkeypatch
+):
     """To the last digit, in nats, although one descriptor is five times as common: that is in the
     neutral sentence too.
 
@@ -145,7 +110,21 @@ def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its
     p(dark | cute) - log p(fair | before) / p(dark | before). 1.2 both times. Words that are apart
     no bigram model associates, and there is nothing to find.
     """
-    x, numbers = by_hand(decoder(bigram_likelihood))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "groups.yaml").write_text(GROUPS)
+    rows = [f"{name}\tskin\t2\t2\t{text}\n" for name, text in TEMPLATES.items()]
+    (tmp_path / "items.tsv").write_text("wording\taxis\twomen\tmen\ttext\n" + "".join(rows))
+    files = {"items": "items.tsv", "groups": "groups.yaml"}
+    results = evaluate(RuleLM(bigram_likelihood), TASK, files, log_samples=True)
+    raw = {}
+    for record in (sample["records"] for sample in results["samples"][TASK]):
+        place = (record["wording"], record["variant"], record["gender"])
+        difference = record["desirable_likelihood"] - record["undesirable_likelihood"]
+        raw[place, record["sentiment"]] = difference
+    assert len(raw) == 5 * 2 * 2 * 3
+    x, numbers = defaultdict(list), numbers_of(results, TASK)
+    for (place, sentiment), value in raw.items():
+        x[place[0], sentiment].append(value - raw[place, "neutral"])
     for name in TEMPLATES:
         for sentiment, nats in DIRECT.items():
             expected = [0.0 if name == "apart" else nats] * 4

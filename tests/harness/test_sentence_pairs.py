@@ -10,10 +10,6 @@ from lm_eval_bias.harness.sentence_pairs import REQUEST, modified, words
 from tests.rule_model import RuleLM
 
 
-def split(text):
-    return [text[start:end] for start, end in words(text)]
-
-
 def parts(sentence, other):
     return [sentence[start:end] for start, end in modified(sentence, other)]
 
@@ -56,7 +52,7 @@ def test_words_that_differ(sentence, other, changed):
     ],
 )
 def test_words(text, found):
-    assert split(text) == found
+    assert [text[start:end] for start, end in words(text)] == found
 
 
 sentences = st.text(alphabet="ab -.", max_size=12)

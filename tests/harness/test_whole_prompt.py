@@ -58,15 +58,12 @@ def llama():
     return tiny.model("Llama", vocab_size=270, max_position_embeddings=4096)
 
 
-def next_tokens(tokenizer, prompt):
-    ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=False).input_ids
-    with torch.inference_mode():
-        return llama()(ids).logits[0, -1].float().softmax(-1)
-
-
 def after(tokenizer, prompt, letter):
     """P(the token of a letter) behind a prompt."""
-    return float(next_tokens(tokenizer, prompt)[tokenizer.convert_tokens_to_ids(letter)])
+    ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=False).input_ids
+    with torch.inference_mode():
+        shares = llama()(ids).logits[0, -1].float().softmax(-1)
+    return float(shares[tokenizer.convert_tokens_to_ids(letter)])
 
 
 def requests(*pairs, kind="loglikelihood"):

@@ -37,8 +37,8 @@ def plain_delta(rows, groups):
     return statistics.fmean(inside) - statistics.fmean(outside)
 
 
-def matrix_of(rng, g=5):
-    return [[rng.uniform(0, 100) for _ in range(g)] for _ in range(g)]
+def matrix_of(rng):
+    return [[rng.uniform(0, 100) for _ in range(5)] for _ in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,9 @@ def test_the_permutation_test_agrees_with_one_in_loops():
     assert test.p == pytest.approx(p, abs=3 * sqrt(p * (1 - p) / 4000) + 0.001)
 
 
-def events(rng, n=30, g=5, effect=5.0):
-    base = rng.normal(70, 15, (n, 1, 1)) + rng.normal(0, 4, (n, g, g))
-    same = np.equal.outer(GROUPS, GROUPS)
-    return base + effect * same
+def events(rng, n=30):
+    base = rng.normal(70, 15, (n, 1, 1)) + rng.normal(0, 4, (n, 5, 5))
+    return base + 5 * np.equal.outer(GROUPS, GROUPS)
 
 
 def test_a_pair_that_refused_an_event_has_the_mean_of_the_others():

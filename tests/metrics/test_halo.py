@@ -109,18 +109,6 @@ def test_what_nobody_was_asked_is_undefined_and_not_zero(records):
     assert isnan(values[E].value) if share is None else values[E].value == share
 
 
-def crossed(label, wordings=20, attributes=10, category="attractiveness", domain="looks"):
-    """Every wording with every attribute; label of (wording, attribute, descriptor)."""
-    return [
-        pair(
-            label(w, a, d), "women", d, category, wording=f"w{w}", attribute=f"a{a}", domain=domain
-        )
-        for w in range(wordings)
-        for a in range(attributes)
-        for d in ("fair", "dark")
-    ]
-
-
 @pytest.mark.parametrize(
     "moves, clusters, t", [(lambda w, a: w, 20, 2.093), (lambda w, a: a, 10, 2.262)]
 )
@@ -130,7 +118,17 @@ def test_the_error_respects_that_twins_of_a_wording_and_of_an_attribute_belong_t
     """Half of 20 wordings have a gap of 50, whatever the attribute, or half of 10 attributes,
     whatever the wording: sd 25 with ddof 0, so 25 / sqrt(19) as of 20 numbers, or 25 / 3. The
     degrees of freedom are 19 or 9, for the others do not differ."""
-    records = crossed(lambda w, a, d: E if moves(w, a) % 2 and d == "fair" else N)
+    records = [
+        pair(
+            E if moves(w, a) % 2 and d == "fair" else N,
+            descriptor=d,
+            wording=f"w{w}",
+            attribute=f"a{a}",
+        )
+        for w in range(20)
+        for a in range(10)
+        for d in ("fair", "dark")
+    ]
     gap = NLI.summary(records).values["halo_gap"]
     error = 25 / sqrt(clusters - 1)
     assert gap[:2] == (25, pytest.approx(error, rel=0.02))

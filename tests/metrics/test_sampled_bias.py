@@ -20,11 +20,6 @@ def summed(records, order="paper"):
     return HBB_GENERATE.summary(records, order=order, threshold=20.0).values
 
 
-def both(k_one, k_two, n_one=10, n_two=10):
-    """The counts of an instance in one order, and the threshold."""
-    return ((k_one, n_one),), ((k_two, n_two),), 20.0
-
-
 @pytest.mark.parametrize("counts", [((2, 1), (0, 3)), ((3, 0), (1, 2)), ((1, 1), (2, 2))])
 def test_two_orders_by_counting_all_ways_of_dealing_the_answers_out(counts):
     """Three answers of either identity in each order. Every choice of which of an order's six
@@ -69,7 +64,7 @@ def test_counts_scores_and_means_by_hand():
     all is 32.5."""
     counts = [(6, 4), (10, 0), (5, 4), (3, 3)]
     values = summed(made(counts))
-    expected = [chance(*both(k, j)) for k, j in counts]
+    expected = [chance(((k, 10),), ((j, 10),), 20.0) for k, j in counts]
     share = 25 * sum(x.share for x in expected)
     by_hand = {
         "biased_count": 2,

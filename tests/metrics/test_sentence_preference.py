@@ -37,11 +37,11 @@ def triads(records):
     }
 
 
-def crossed(x, templates=6, attributes=5, contexts=CONTEXTS[:2], **more):
+def crossed(x, templates=6, attributes=5):
     """Every template with every attribute of each context, x(context, template, attribute)."""
     return [
-        pair(x(c, t, a), c, f"t{t}", f"{c}{a}", **more)
-        for c in contexts
+        pair(x(c, t, a), c, f"t{t}", f"{c}{a}")
+        for c in CONTEXTS[:2]
         for t in range(templates)
         for a in range(attributes)
     ]

@@ -243,10 +243,11 @@ text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map
 
 # The fast ones: a blank before every text, and a merge over the seam.
 FUZZED = ["Llama 2", "a merge over the seam"]
-FUZZED += [pytest.param(n, marks=pytest.mark.slow) for n in ("Llama 3", "WordPiece", "Unigram")]
 
 
-@pytest.mark.parametrize("name", FUZZED)
+@pytest.mark.parametrize(
+    "name", tiny.slow_but(FUZZED, [*FUZZED, "Llama 3", "WordPiece", "Unigram"])
+)
 @settings(max_examples=10)
 @given(
     head=text,

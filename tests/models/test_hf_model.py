@@ -221,7 +221,7 @@ def assert_same(found, expected):
 KINDS = pytest.mark.parametrize("kind", [prefix, masked, entailment])
 
 
-@pytest.mark.parametrize("step", [397, pytest.param(97, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", tiny.slow_but([397], [397, 97]))
 @KINDS
 def test_no_number_depends_on_the_operation_that_lacks_memory(kind, step):
     expected = run(kind)

@@ -80,20 +80,12 @@ def one_by_one(encoder, text, metric="original"):
         yield *encoded["offset_mapping"][0][i].tolist(), logs[ids[i]].item(), best
 
 
-def summed(encoder, text):
-    return sum(log for _, _, log, _ in one_by_one(encoder, text))
-
-
 WHOLE = [("", text) for text in SENTENCES]
 PAIR = [(TALL, SHORT), (SHORT, TALL)]
-FAST = ("BERT", "ConvBERT")
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(
-    "name",
-    [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in tiny_masked.CONFIGS],
-)
+@pytest.mark.parametrize("name", tiny.slow_but(("BERT", "ConvBERT"), tiny_masked.CONFIGS))
 def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, encoders):
     """All architectures, sentences and continuations of several lengths in one call; nothing is
     padded, which ConvBERT and FNet would read; the context is not scored."""
@@ -221,7 +213,7 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
     )
     crowded = lm(encoder)
     assert not crowded._reads_masked_only
-    expected = [summed(encoder, text) for text in SENTENCES[:2]]
+    expected = [sum(row[2] for row in one_by_one(encoder, text)) for text in SENTENCES[:2]]
     assert values(crowded, WHOLE[:2]) == tiny.near(expected)
 
 

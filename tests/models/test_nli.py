@@ -64,13 +64,8 @@ def values(lm, asked):
 # ---- Probabilities
 
 
-FAST = ("BERT", "RoBERTa", "GPT-2")
-
-
 @pytest.mark.parametrize("batch_size", [5, "auto"])
-@pytest.mark.parametrize(
-    "name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in ARCHITECTURES]
-)
+@pytest.mark.parametrize("name", tiny.slow_but(("BERT", "RoBERTa", "GPT-2"), ARCHITECTURES))
 def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch_size):
     lm = loaded(name, batch_size=batch_size)
     answers = lm.loglikelihood(requests())

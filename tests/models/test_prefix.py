@@ -46,12 +46,7 @@ def distinct_prefixes(model, requests):
     return len(found)
 
 
-FAST = ("Gemma3",)
-
-
-@pytest.mark.parametrize(
-    "name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in tiny.CONFIGS]
-)
+@pytest.mark.parametrize("name", tiny.slow_but(["Gemma3"], tiny.CONFIGS))
 def test_every_kind_of_attention_agrees_with_hf(name):
     model = tiny.model(name)
     plain = hf(model)

@@ -16,8 +16,6 @@ from tiny import hf, prefix
 from lm_eval_bias.models.decoding import drawn
 from lm_eval_bias.models.prefix import PrefixLM
 
-EOS = 258
-BYTES = tiny.tokenizer()
 PLAIN = {"until": [], "do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
 
 
@@ -101,7 +99,7 @@ WARPED = [
 @pytest.mark.parametrize("given", WARPED, ids=str)
 def test_scores_are_those_of_generate(given, llama, monkeypatch):
     """Of a request, and of the model's own settings where the request leaves them open."""
-    model, ids = llama, BYTES.encode("sun and ")
+    model, ids = llama, tiny.tokenizer().encode("sun and ")
     monkeypatch.setattr(model.generation_config, "typical_p", 0.9)
     given = {"do_sample": True, **given}
     kept = {"output_scores": True, "return_dict_in_generate": True}
@@ -243,10 +241,7 @@ def certain(greedy):
     return request(prompt, **{**settings, "do_sample": True, "temperature": 0.7, "top_k": 1})
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["Llama", *(pytest.param(n, marks=pytest.mark.slow) for n in ("Gemma3", "Bloom", "Mamba"))],
-)
+@pytest.mark.parametrize("name", tiny.slow_but(["Llama"], ("Llama", "Gemma3", "Bloom", "Mamba")))
 def test_answers_end_where_those_of_hf_end(name):
     """Stop strings, lengths, prompts that are cut: all of the greedy requests, drawn among one
     token, and some greedy ones between."""
@@ -266,7 +261,7 @@ def test_each_of_several_end_tokens_ends_an_answer():
     requests = [certain(r) for r in tiny.prompts()]
     longest = max(answers(hf(model, TokensOfHF), requests), key=len).split()
     second = int(next(token for token in longest if token != longest[0]))
-    model.generation_config.eos_token_id = [EOS, second]
+    model.generation_config.eos_token_id = [258, second]
     found = answers(prefix(model, TokensOfPrefix), requests)
     assert found == answers(hf(model, TokensOfHF), requests)
     assert any(a.endswith(f" {second}") for a in found)

@@ -35,10 +35,6 @@ HEAD = tiny.words(6, random.Random(1)) + "\n"
 SHORT, ABOVE = pairs(24), pairs(12, head=tiny.words(10, random.Random(2)) + "\n", seed=4)
 
 
-def slow(case):
-    return pytest.param(case, marks=pytest.mark.slow)
-
-
 def gpt_neo():
     layers = {"hidden_size": 32, "num_layers": 4, "num_heads": 4, "intermediate_size": 48}
     return transformers.GPTNeoConfig(
@@ -70,8 +66,11 @@ def dynamic():
     )
 
 
-@pytest.mark.parametrize("config", [gpt_neo, longrope, *(slow(c) for c in (llama4, dynamic))])
-@pytest.mark.parametrize("pack_tokens", [slow(64), 900])
+FAST = gpt_neo, longrope
+
+
+@pytest.mark.parametrize("config", tiny.slow_but(FAST, (*FAST, llama4, dynamic)))
+@pytest.mark.parametrize("pack_tokens", tiny.slow_but([900], [64, 900]))
 def test_what_follows_the_row_or_the_longest_text_does_not_reach_others(config, pack_tokens):
     """hf reads each text alone: windows, temperatures and frequencies by its own length."""
     model, requests = tiny.model(config()), SHORT + ABOVE

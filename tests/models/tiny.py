@@ -30,6 +30,11 @@ SOFT_CAPS = {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 5.0}
 SMALL = {"vocab_size": 259, "hidden_size": 32}
 
 
+def slow_but(fast, names):
+    """Parameters, of which all but the fast ones are slow."""
+    return [name if name in fast else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
 def near(expected):
     """Up to float rounding, which depends on the batch, the padding and the machine."""
     return pytest.approx(expected, rel=1e-5, abs=1e-4)

@@ -56,9 +56,9 @@ def test_half_the_width_takes_almost_four_times_the_clusters():
     assert found.most == half(sqrt(19 / 10.12))
 
 
-def a_and_b(n, a=1.0, b=100.0):
-    """V(N) = a + b / N of one clustering of 50, which all documents share."""
-    return Window(n, [50], sqrt(a + b / n))
+def a_and_b(n):
+    """V(N) = 1 + 100 / N of one clustering of 50, which all documents share."""
+    return Window(n, [50], sqrt(1 + 100 / n))
 
 
 def test_what_clusters_add_is_found_on_halves_and_quarters():

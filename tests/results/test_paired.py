@@ -199,24 +199,16 @@ def test_clustered_errors_are_those_of_statsmodels(ways):
 # ---- Models that would fool it
 
 
-def made_hbb(benchmark_named, seed=1):
-    module = benchmark_named("worlds/compare")
-    task = module.TASKS["hbb"]
-    rng = np.random.default_rng(seed)
-    model = module.Model(defaultdict(rng.normal), rng, module.WORLDS["style"], False)
-    return task, list(task.records(model, 24))
-
-
-def compared(task, first, second):
-    pair = paired(task.measure, [first, second], task.options)
-    return {name: difference(*pair, (name, None)) for name in task.numbers}
-
-
 def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named):
     """2 nats more for the letter a, whatever it stands for: in both orders the log-odds of the
     options stay the same."""
-    task, first = made_hbb(benchmark_named)
-    found = compared(task, first, [{**r, "log_odds": r["log_odds"] + 2} for r in first])
+    module, rng = benchmark_named("worlds/compare"), np.random.default_rng(1)
+    task = module.TASKS["hbb"]
+    model = module.Model(defaultdict(rng.normal), rng, module.WORLDS["style"], False)
+    first = list(task.records(model, 24))
+    second = [{**r, "log_odds": r["log_odds"] + 2} for r in first]
+    pair = paired(task.measure, [first, second], task.options)
+    found = {name: difference(*pair, (name, None)) for name in task.numbers}
     assert found["position_preference"].p < 1e-6
     for name in set(task.numbers) - {"position_preference"}:
         assert found[name].difference == pytest.approx(0, abs=1e-9) and isnan(found[name].p), name

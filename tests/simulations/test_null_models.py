@@ -34,10 +34,6 @@ ECHOED = Metric(
 )
 
 
-def log_odds(doc, results):
-    return {"x": results[0][0] - results[1][0]}
-
-
 def average(records, **_):
     x = [r["x"] for r in records]
     half = 1.96 * stdev(x) / sqrt(len(x))
@@ -49,7 +45,8 @@ def average(records, **_):
 def test_a_number_that_echo_has_is_no_test_unless_it_is_declared(null_models):
     """In an analogy the unbiased word is that of the prompt."""
     questions = null_models.Questions("bistereo_analogy")
-    questions.measure = Measure(log_odds, average, [ECHOED])
+    record = lambda doc, results: {"x": results[0][0] - results[1][0]}  # noqa: E731
+    questions.measure = Measure(record, average, [ECHOED])
     questions.tests = [ECHOED]
     rows = {f: null_models.numbers_of(questions, f, 20)["echoed"] for f in ("echo", "noise")}
     own = {f: null_models.passing(ECHOED, r) for f, r in rows.items()}
