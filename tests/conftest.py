@@ -131,6 +131,22 @@ def prompts(authors):
 
 
 @pytest.fixture(scope="session")
+def tiny(model_folder, tmp_path_factory):
+    """A random model, with the tokenizer of the small real one."""
+    from torch import manual_seed
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("a model")
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    tokenizer.save_pretrained(folder)
+    manual_seed(0)
+    size = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    size |= {"num_attention_heads": 4, "vocab_size": len(tokenizer), "initializer_range": 0.2}
+    LlamaForCausalLM(LlamaConfig(**size)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def model_folder():
     """The small real model in .model/, made by the command line if it is not there yet."""
     from lm_eval_bias import cli

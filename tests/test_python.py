@@ -19,7 +19,9 @@ from statsmodels.stats.multitest import multipletests
 from transformers import AutoModelForCausalLM
 
 import lm_eval_bias as leb
+from lm_eval_bias.export.numbers import settings
 from lm_eval_bias.harness import compat
+from lm_eval_bias.results.leaderboard import conditions
 from lm_eval_bias.results.runs import Runs
 from lm_eval_bias.results.transcripts import texts
 from lm_eval_bias.usage import UsageError
@@ -224,9 +226,13 @@ def test_what_a_tracker_saved_afterwards_has_an_unknown_condition(tmp_path):
     )
     tracker = EvaluationTracker(output_path=str(tmp_path))
     tracker.save_results_aggregated(results=results, samples=results.pop("samples"))
-    (run,) = leb.read(tmp_path).runs
-    assert run.model == "RuleLM"
+    (run,) = (found := leb.read(tmp_path)).runs
+    assert run.model == "RuleLM" and settings(run)["chat template"] == "unknown"
     assert run.condition["chat template"] == run.condition["system instruction"] == "unknown"
+    says = "unknown whether a chat template was applied: its results do not say"
+    assert says in run.warnings
+    (shown,) = conditions(found)
+    assert ("chat template", "unknown") in shown.settings
 
 
 def test_a_loaded_model_is_not_called_by_the_name_that_the_harness_draws(tmp_path):
@@ -246,7 +252,6 @@ MISTAKES = [
     (lambda runs: leb.read("nowhere"), "nowhere is not there; give"),
     (lambda runs: runs.records("hbb"), "did you mean hbb_ci?"),
     (lambda runs: runs.records(None), "expected one of"),
-    (lambda runs: leb.compare(5, "a", "b"), "expected a folder, several"),
     (lambda runs: leb.compare(runs, "base", "tund"), "did you mean tuned?"),
     (lambda runs: leb.compare(runs, "base", "base"), "compared with itself"),
     (lambda runs: leb.compare(runs, None, "base"), "no run is of that model"),

@@ -19,8 +19,9 @@ METRICS = {
 """Each question, with the metric whose half-sentences answer it."""
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=map(str, METRICS))
-def test_an_answer_has_a_place_for_the_size_and_a_name_for_what_is_counted(metric):
+@pytest.mark.parametrize("question, metric", [(q, m) for (_, q), m in METRICS.items()])
+def test_an_answer_has_a_place_for_the_size_and_a_name_for_what_is_counted(question, metric):
+    assert question.endswith("?") and "{" not in question
     assert metric.counted and metric.null_value is not None
     assert [text.count("{size}") for text in (metric.above, metric.below)] == [1, 1]
 

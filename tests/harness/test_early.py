@@ -34,7 +34,7 @@ def ask(monkeypatch):
         calls.append(body)
         return says[-1](len(calls)) if callable(says[-1]) else says[-1]
 
-    def ask(kind, answer, task=TASK, metadata=None, limit=20, **options):
+    def ask(kind, answer, task=TASK, metadata=None, limit=12, **options):
         calls.clear()
         says.append(answer)
         options |= {"model_args": f"base_url={address},model=m", "apply_chat_template": True}
@@ -70,12 +70,12 @@ def test_a_task_asks_no_more_after_eight_answers_without_use(ask, kind, answer, 
     config, samples = results["configs"][task], results["samples"][task]
     assert config["stopped"] == sentence and "cells" not in config
     assert samples[-1]["records"] == {"error": sentence}
-    assert ask(kind, answer, task, {"anyway": True})[0] >= 20 * turns
+    assert ask(kind, answer, task, {"anyway": True})[0] >= 12 * turns
 
 
 def test_one_answer_of_use_among_eight_is_enough_and_seven_are_no_first_eight(ask):
     calls, endings, results = ask(HARNESS, lambda n: "Neutral" if n == 8 else OPEN)
-    assert (calls, endings) == (20, []) and "cells" in results["configs"][TASK]
+    assert (calls, endings) == (12, []) and "cells" in results["configs"][TASK]
     assert ask(HARNESS, OPEN, limit=7)[:2] == (7, [])
 
 
@@ -89,7 +89,7 @@ def test_choices_behind_an_empty_thought_are_of_use(closed, kind):
 def test_what_a_cache_has_is_not_asked_again_before_a_task_stops(ask, tmp_path):
     cache = {"use_cache": str(tmp_path / "cache")}
     answer = reply({"content": "<think>"}, "<think>", "a", "b")
-    for metadata, expected in ((None, 8), (None, 0), ({"anyway": True}, 12)):
+    for metadata, expected in ((None, 8), (None, 0), ({"anyway": True}, 4)):
         assert ask(HARNESS, OPEN, TASK, metadata, **cache)[0] == expected
         assert ask(OURS, answer, LETTERS, metadata, **cache)[0] == expected
 

@@ -246,23 +246,6 @@ def test_each_task_of_the_group_mist_takes_its_own_options():
         evaluate(lm, "mist_wabt", {"sample": 1}, limit=2)
 
 
-@pytest.mark.parametrize("chat", [False, True])
-def test_no_request_goes_out_without_its_perceiver(chat):
-    """Behind a template that, as Gemma's, has no system role: it raises, and the harness would
-    leave the system message out."""
-    prompts = []
-    lm = ChatLM(say=lambda prompt: prompts.append(prompt) or "80", system="refuses")
-    options = {"limit": 61, "apply_chat_template": chat, "log_samples": True}
-    samples = evaluate(lm, "empathy_religion", **options)["samples"]["empathy_religion"]
-    assert len(prompts) == len(samples) == 61
-    for sample, prompt in zip(samples, prompts, strict=True):
-        assert prompt.startswith("<user>You are" if chat else "You are")
-        persona, narrative = prompt.split("Your task")[0], prompt.split("following narrative")[1]
-        assert f"{sample['doc']['perceiver']}." in persona
-        assert sample["doc"]["experiencer"] in narrative
-    assert sum("You are a Muslim." in prompt for prompt in prompts) == 6
-
-
 class MessagesLM(ChatLM):
     """A model whose chat template shows the messages as they are."""
 

@@ -670,9 +670,7 @@ def test_a_reply_with_what_cannot_be_is_asked_again_and_named(serve, more, sente
         probabilities(serve(server, max_retries=2), "a", "b")
 
 
-@pytest.mark.parametrize(
-    "usage", ["x", 5, {"prompt_tokens": 10**400}, {"prompt_tokens": True}, {"cost": -1}]
-)
+@pytest.mark.parametrize("usage", ["x", {"prompt_tokens": True}, {"cost": -1}])
 def test_usage_that_cannot_be_counts_as_unsaid(serve, usage):
     with refused("the server names no cost of a call"):
         probabilities(serve(Server(usage=usage), max_cost=1, **PRICES), "a", "b")

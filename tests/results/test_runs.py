@@ -13,10 +13,8 @@ import pytest
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
-from lm_eval_bias.export.numbers import settings
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.leaderboard import conditions
-from lm_eval_bias.results.runs import CHAT_TEMPLATE, SYSTEM, Place, find
+from lm_eval_bias.results.runs import Place, find
 from lm_eval_bias.usage import UsageError
 from tests.mistakes import refused
 from tests.scripted import MORNING, ask, edited, made_up, samples_beside, scripted
@@ -239,10 +237,10 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
 PARTED = "empathy_religion_official"
 
 
-def shard(folder, part, of=3, minutes=0, samples=True, missing="complete"):
+def shard(folder, part, of=3, minutes=0):
     """A part of a task: one event each, five points more in each part, with the harness's two
     files."""
-    options = {"shard": f"{part}/{of}", "missing": missing, "events_per_emotion": 25}
+    options = {"shard": f"{part}/{of}", "missing": "complete", "events_per_emotion": 25}
     values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": 36, "metadata": options}
     path = made_up(folder, "m", values, task=PARTED, minutes=minutes, **more)
     lines = []
@@ -250,8 +248,7 @@ def shard(folder, part, of=3, minutes=0, samples=True, missing="complete"):
         own = doc["perceiver"] == doc["experiencer"]
         records = record(doc, [60.0 + 10 * own + 5 * part])
         lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": records})
-    if samples:
-        samples_beside(path, lines, PARTED)
+    samples_beside(path, lines, PARTED)
     return path
 
 
@@ -441,19 +438,6 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
     """The harness writes no checksum for models whose server makes the prompts of messages."""
     made_up(tmp_path, "org/8B-Instruct", VALUES, config={"model": kind})
     assert only(found_in(tmp_path)).template == template
-
-
-def test_what_python_saved_does_not_say_whether_there_was_a_chat_template(tmp_path):
-    """`simple_evaluate` returns neither checksum; the harness's command writes them."""
-    file = made_up(tmp_path, "org/8B-Instruct", VALUES)
-    with edited(file) as content:
-        del content["chat_template_sha"], content["system_instruction_sha"]
-    run = only(found_in(tmp_path))
-    assert [run.condition[key] for key in (CHAT_TEMPLATE, SYSTEM)] == ["unknown"] * 2
-    assert run.warnings == ("unknown whether a chat template was applied: its results do not say",)
-    assert settings(run)["chat template"] == "unknown"
-    (shown,) = conditions(found_in(tmp_path))
-    assert ("chat template", "unknown") in shown.settings
 
 
 def test_warnings_name_their_consequence(tmp_path):

@@ -103,21 +103,6 @@ def test_a_results_file_that_was_changed_breaks_nothing(tmp_path, wrong):
     assert read(command)["tasks"] == ["mine"]
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory, model_folder):
-    """A random model, with the tokenizer of the small real one."""
-    from torch import manual_seed
-    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
-
-    folder = tmp_path_factory.mktemp("a model")
-    tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    manual_seed(0)
-    size = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 256, "initializer_range": 0.5}
-    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **size)).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
 def numbers(folder):
     return {
         (found.task, *key): [*map(str, number)]

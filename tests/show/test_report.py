@@ -12,6 +12,7 @@ import pytest
 from lm_eval_bias import cli
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.results import runs, verdict
+from lm_eval_bias.show import page_figures
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.report import TaskInfo
 from tests import hostile
@@ -373,6 +374,20 @@ def test_a_page_is_whole(attacked):
 
 
 # ---- The folder
+
+
+def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, command):
+    run_of(tmp_path / "runs")
+    monkeypatch.setattr(page_figures, "find_spec", lambda name: None)
+    asked = "report", tmp_path / "runs", "-o", tmp_path / "pages"
+    status, _, error = command(*asked)
+    assert status == 1 and error.splitlines()[-1] == (
+        "lm-eval-bias: Figures are drawn by the extra `report`: pip install "
+        "'lm-eval-bias[report]'. Or leave them out with --no_figures."
+    )
+    assert not (tmp_path / "pages").exists()
+    assert command(*asked, "--no_figures")[0] == 0
+    assert (tmp_path / "pages" / "index.html").exists()
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path, capsys):
