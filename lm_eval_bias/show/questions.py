@@ -77,9 +77,7 @@ def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
         if abs(at(end) - at(null)) > WIDTH / 5:
             unit = f" {unit_text(metric.unit)}" if side == "end" and metric.unit != "nats" else ""
             ticks.append((end, _label(end, metric) + unit, side))
-    unit = metric.unit if metric.unit in ("%", "points", "SD", "nats") else ""
-    cells = [number_cell(test.number, metric.unit) for test in tests]
-    words = [joined(" ", cell.text, unit, cell.interval) for cell in cells]
+    words = [with_unit(test.number, metric) for test in tests]
     words.append(f"{number_text(null)} without bias")
     lines = []
     for line, those in limited.items():
@@ -105,3 +103,10 @@ def _axis(
 
 def _label(value: float, metric: Metric) -> str:
     return f"×{exp(value):.3g}" if metric.unit == "nats" else f"{value:.4g}"
+
+
+def with_unit(number: Number, metric: Metric) -> str:
+    """A number with unit and interval: "3.0 points [1.0, 5.0]"."""
+    cell = number_cell(number, metric.unit)
+    unit = metric.unit if metric.unit in ("%", "points", "SD", "nats") else ""
+    return joined(" ", cell.text, unit, cell.interval)
