@@ -106,7 +106,7 @@ class Task:
 
     @cached_property
     def options(self) -> Any:
-        """The task's `TaskOptions`, if any."""
+        """The task's `TaskOptions`; None if it has none."""
         return self._loaded("options")
 
     @property
@@ -196,7 +196,7 @@ def by_name(include_path: Iterable[Path | str] = ()) -> dict[str, Task]:
 
 
 def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
-    """UsageError if there is none."""
+    """The task of that name. UsageError if there is none."""
     known = measured(include_path)
     if name not in known:
         raise UsageError(f"no task {name!r}; {nearest(name, known, 'see lm-eval-bias tasks')}")

@@ -356,7 +356,7 @@ class Measure(NamedTuple):
         return self._replace(metrics=[metric._replace(systematic=()) for metric in self.metrics])
 
     def metric(self, name: str) -> Metric:
-        """Also one of the tables."""
+        """The metric of that name, of the tables, too; KeyError if there is none."""
         return {metric.name: metric for metric in (*self.tabled, *self.metrics)}[name]
 
     def sample(self, units: Any) -> Any:
