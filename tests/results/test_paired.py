@@ -204,7 +204,7 @@ def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named
     options stay the same."""
     module, rng = benchmark_named("worlds/compare"), np.random.default_rng(1)
     task = module.TASKS["hbb"]
-    model = module.Model(defaultdict(rng.normal), rng, module.WORLDS["style"], False)
+    model = module.Model(defaultdict(rng.normal), rng, module.WORLDS["style"])
     first = list(task.records(model, 24))
     second = [{**r, "log_odds": r["log_odds"] + 2} for r in first]
     pair = paired(task.measure, [first, second], task.options)
