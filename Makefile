@@ -60,8 +60,8 @@ test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 
 # Without torch, transformers, accelerate and peft: the commands that read results, and chat-logprobs.
 test-slim: .venv-slim/tests
-	$(SLIM)/python -m pytest -q tests/test_slim.py tests/test_cli.py tests/commands/test_*report*.py tests/commands/test_compare.py \
-		tests/commands/test_gate.py tests/commands/test_leaderboard.py tests/export tests/models/test_chat_logprobs.py \
+	$(SLIM)/python -m pytest -q tests/test_slim.py tests/test_cli.py tests/commands/test_compare.py \
+		tests/commands/test_gate.py tests/commands/test_leaderboard.py tests/show/test_report.py tests/export tests/models/test_chat_logprobs.py \
 		-m "not slow" -k "not wrong_file and not without_network"
 
 lint: .venv/tests
