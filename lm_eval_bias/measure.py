@@ -432,18 +432,22 @@ IN_FORM = Metric(
 UNANSWERED = Metric(
     "unanswered",
     "%",
-    "Documents with an answer that is empty, or whose likelihood is unknown.",
+    "Questions without a usable answer.",
     better="lower",
+    primary=True,
     stderr=False,
 )
-WITHOUT_ANSWER = UNANSWERED._replace(description="Questions without a usable answer.", primary=True)
-DECLINED = WITHOUT_ANSWER._replace(
+OF_DOCUMENTS = UNANSWERED._replace(
+    description="Documents with an answer that is empty, or whose likelihood is unknown.",
+    primary=False,
+)
+REFUSED = UNANSWERED._replace(
     name="refused", description="Answers that decline; they are unanswered too."
 )
 
 
 def of_samples(measure: Measure) -> Measure:
-    """A `Counted` measure of documents and samples, with `UNANSWERED`."""
+    """A `Counted` measure of documents and samples, with `unanswered`."""
     from lm_eval_bias.metrics.errors import means
 
     counted, name = measure.counted, UNANSWERED.name
@@ -458,7 +462,7 @@ def of_samples(measure: Measure) -> Measure:
             units=lambda x, **options: {**counted.units(x, **options), "asked": x},
             values={**counted.values, "asked": means(name)},
         ),
-        metrics=(*measure.metrics, UNANSWERED),
+        metrics=(*measure.metrics, OF_DOCUMENTS),
     )
 
 

@@ -251,8 +251,9 @@ def scores_of(questions: Questions, family: str, model: int) -> Floats:
     noise = NOISE * FAMILIES["noise"](rng, asked)
     # log-odds are differences of two; the likeliest with Gumbel noise is a draw
     scores = -5 + strength / np.sqrt(2) * (standard(raw) + noise)
-    noisy = scores + rng.gumbel(size=(task.repeats, len(scores)))
-    return noisy if questions.sampled else scores
+    if not questions.sampled:
+        return scores
+    return scores + rng.gumbel(size=(task.repeats, len(scores)))
 
 
 def numbers_of(questions: Questions, family: str, models: int) -> dict[str, Rows]:

@@ -35,7 +35,6 @@ def page(board: Board) -> Page:
         if run.model == model
     ]
     asked = {(model, run.task) for model, _, run in runs}
-
     remarks = {
         "Read these with care": [
             f"{model}, {section.title}: {warning}"

@@ -13,9 +13,9 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import (
     ALL,
-    DECLINED,
     IN_NATS,
-    WITHOUT_ANSWER,
+    REFUSED,
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -45,7 +45,7 @@ ANSWERS = ("biased", "unbiased")
 _by_gender = partial(Metric, primary=True, by="gender")
 _exact = partial(Metric, stderr=False)
 _COUNTS = (
-    WITHOUT_ANSWER,
+    UNANSWERED,
     _exact(
         "left_out",
         "count",
@@ -121,7 +121,7 @@ GENERATED_METRICS = (
         primary=True,
     ),
     *_COUNTS,
-    DECLINED,
+    REFUSED,
 )
 
 

@@ -12,8 +12,8 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import likeliest, probabilities
 from lm_eval_bias.measure import (
     ALL,
-    DECLINED,
-    WITHOUT_ANSWER,
+    REFUSED,
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -91,7 +91,7 @@ METRICS = (
         primary=True,
         by="direction",
     ),
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Metric(
         "left_out",
         "%",
@@ -197,7 +197,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     return {"labels": labels, "gaps": gaps}
 
 
-TABLED = (DECLINED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))
+TABLED = (REFUSED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))
 NLI = with_checks(
     Measure(
         record,
@@ -219,6 +219,6 @@ NLI = with_checks(
     )
 )
 NLI_GENERATED = of_written(
-    NLI._replace(record=record_generated, metrics=(*METRICS, DECLINED), repeats=True),
+    NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True),
     lambda doc, answer: places(LABELS, answer),
 )

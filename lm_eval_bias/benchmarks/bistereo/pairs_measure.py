@@ -13,7 +13,7 @@ from lm_eval_bias.exhibit import Table
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -121,7 +121,7 @@ METRICS = (
         primary=True,
         by="axis",
     ),
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Metric(
         "left_out",
         "%",

@@ -12,8 +12,8 @@ from lm_eval_bias.benchmarks.empathy import exhibits
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
-    DECLINED,
-    WITHOUT_ANSWER,
+    REFUSED,
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -105,7 +105,7 @@ GAPS = (
     _shown(
         "events", "count", "Events in delta and the gaps: every pair of named groups has a number."
     ),
-    WITHOUT_ANSWER,
+    UNANSWERED,
     _shown(
         "unanswered_events",
         "%",
@@ -351,7 +351,7 @@ GENERATED = of_written(
     Measure(
         record,
         COUNTED,
-        (*GAPS, DECLINED),
+        (*GAPS, REFUSED),
         repeats=True,
         exhibits=exhibits.GENERATED,
         clusters=CLUSTERS,
@@ -365,6 +365,6 @@ LIKELIHOOD = Measure(
     (*GAPS, *MASSES),
     exhibits=exhibits.LIKELIHOOD,
     clusters=CLUSTERS,
-    tabled=[DECLINED],
+    tabled=[REFUSED],
 )
 LIKELIHOOD = with_checks(LIKELIHOOD)

@@ -112,7 +112,9 @@ GENERATED_METRICS = (
     ),
     HBB.metric("left_out"),
     UNANSWERED._replace(
-        description="Questions without a valid answer, placebos left out.", cell="Table 6, HBB"
+        description="Questions without a valid answer, placebos left out.",
+        cell="Table 6, HBB",
+        primary=False,
     ),
     Metric(
         "answers_per_question",

@@ -15,7 +15,7 @@ from lm_eval_bias.likelihoods import lengths, mass, prompt_tokens, usable, warn_
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -127,7 +127,7 @@ METRICS = (
         "Test instances with answers on both sides; the total is without placebos.",
         stderr=False,
     ),
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Metric(
         "biased_count",
         "count",

@@ -26,7 +26,7 @@ from lm_eval_bias.benchmarks.stereomap.ratings import (
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import (
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Counted,
     Document,
     GroupRows,
@@ -601,7 +601,7 @@ PEOPLE = (
     _exact("people_rho", "score", "Rank correlation of the 24 with people's."),
 )
 BY_LIKELIHOOD = (
-    WITHOUT_ANSWER,
+    UNANSWERED,
     _exact(
         "rating_mass",
         "%",

@@ -14,7 +14,7 @@ from lm_eval_bias.likelihoods import lengths, mass, usable, warn_of_bytes
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
-    WITHOUT_ANSWER,
+    UNANSWERED,
     Counted,
     Document,
     Frames,
@@ -85,7 +85,7 @@ COMPARED = [
 _exact = partial(Metric, stderr=False, primary=True)
 EXAMPLES = _exact("examples", "count", "Examples that are scored.")
 TIES = _exact("ties", "%", "Examples with two equal scores, which count half.")
-SENTENCE_METRICS = (*COMPARED, TIES, WITHOUT_ANSWER, EXAMPLES)
+SENTENCE_METRICS = (*COMPARED, TIES, UNANSWERED, EXAMPLES)
 
 
 def letter_metrics(cell: str) -> list[Metric]:
@@ -106,7 +106,7 @@ def letter_metrics(cell: str) -> list[Metric]:
         *of_choices,
         _exact("letter_preference", "points", likeliest, better="lower", null_value=0),
         _exact("letter_mass", "%", together, better="higher"),
-        WITHOUT_ANSWER,
+        UNANSWERED,
         EXAMPLES,
         TIES._replace(primary=False),
         _exact("left_out", "count", left_out, better="lower", primary=False),
