@@ -5,7 +5,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from lm_eval_bias import writing
-from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.usage import UsageError
 
 LIST = ".lm-eval-bias-report"
@@ -70,9 +69,10 @@ def _listed(folder: Path) -> set[str]:
     if not (folder / LIST).is_file():
         names = (path.name for path in folder.glob("*"))
         if others := sorted(name for name in names if not name.startswith(writing.BESIDE)):
+            named = ", ".join(others[:3]) + " and others" * (len(others) > 3)
             raise UsageError(
-                f"{folder} holds other things ({shortened(', '.join(others))}); name a new "
-                "folder, or one of an earlier report"
+                f"{folder} holds other things ({named}); name a new folder, or one of an earlier "
+                "report"
             )
         return set()
     first, *files = (folder / LIST).read_text("utf-8", errors="replace").split("\n")

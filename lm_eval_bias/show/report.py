@@ -435,9 +435,10 @@ class _Writer:
 
     def _id(self, name: str) -> str:
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "x"
-        unique = f"s-{plain.removeprefix('s-')}"
+        plain = plain.removeprefix("s-")
+        unique, i = f"s-{plain}", 2
         while unique in self.ids:
-            unique += "-2"
+            unique, i = f"s-{plain}-{i}", i + 1
         self.ids.add(unique)
         return unique
 
