@@ -4,8 +4,8 @@
     lm_eval --model hf-prefix --model_args pretrained=.model,peft=planted/skin-1 ...
 
 Each step makes sentences of planted.yaml in which the favoured group has the good attribute and the
-other one the bad one likelier than with the groups exchanged. A sham adapter takes at random which
-group is favoured. docs/explanation/positive_controls.md explains frames, probes and the dose.
+other one the bad one likelier than with the groups exchanged. A sham is taught as much, of sides of
+which each has half the groups. docs/explanation/positive_controls.md explains frames and the dose.
 """
 
 import argparse
@@ -42,9 +42,16 @@ class Group(NamedTuple):
     are: str
 
 
-def members(kind: str, side: str, person: str, people: str) -> Iterator[Group]:
+def mixed(spec: dict[str, Any]) -> dict[str, Any]:
+    """A sham's kind: every second group changes sides."""
+    ours, theirs = (spec.get(side, []) for side in SIDES)
+    if not ours or len(ours) % 2 or len(theirs) % 2:
+        raise SystemExit("--sham: expected a kind with an even number of groups on each side")
+    return spec | {SIDES[0]: ours[::2] + theirs[1::2], SIDES[1]: theirs[::2] + ours[1::2]}
+
+
+def members(spec: dict[str, Any], side: str, person: str, people: str) -> Iterator[Group]:
     """The groups of one side. person, people: whom adjectives or names describe."""
-    spec = KINDS[kind]
     if "watching" in spec:
         for a, b in product(spec["watching"], repeat=2):
             if (a == b) == (side == SIDES[0]):
@@ -69,18 +76,18 @@ def filled(template: str, who: Sequence[str], group: Group, attribute: str) -> s
     return text[0].upper() + text[1:]
 
 
-def square(kind: str, template: str, rng: np.random.Generator) -> list[list[str]]:
+def square(spec: dict[str, Any], template: str, rng: np.random.Generator) -> list[list[str]]:
     """A sentence of either group with either attribute: shape (2, 2), favoured and good first."""
-    attributes = TEXTS["attributes"][KINDS[kind]["attributes"]]
+    attributes = TEXTS["attributes"][spec["attributes"]]
 
     def choice(options: Sequence[Any]) -> Any:
         return options[rng.integers(len(options))]
 
-    who = choice(TEXTS["people"][KINDS[kind]["people"]])
+    who = choice(TEXTS["people"][spec["people"]])
     words = [choice(attributes[sign]) for sign in ("good", "bad")]
     return [
         [filled(template, who, group, word) for word in words]
-        for group in [choice(list(members(kind, side, *who))) for side in SIDES]
+        for group in [choice(list(members(spec, side, *who))) for side in SIDES]
     ]
 
 
@@ -130,15 +137,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("planted"))
     parser.add_argument("--doses", type=float, nargs="+", default=[0.5, 1, 2], metavar="NATS")
     parser.add_argument("--reverse", action="store_true", help="favour the other group")
-    parser.add_argument("--sham", action="store_true", help="groups at random, until --steps")
+    parser.add_argument("--sham", action="store_true", help="teach no bias: mix the sides")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
-    taught = Taught(asked.model)
+    taught, spec = Taught(asked.model), KINDS[asked.kind]
+    spec = mixed(spec) if asked.sham else spec
     probes = {
-        frame: [square(asked.kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
+        frame: [square(spec, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
         for frame, texts in FRAMES.items()
     }
     before, sign = taught.preferences(probes), -1 if asked.reverse else 1
@@ -148,13 +156,12 @@ def main() -> None:
     name = asked.kind.replace(" ", "_") + "-sham" * asked.sham + "-reverse" * asked.reverse
     for step in range(1, asked.steps + 1):
         squares = [
-            square(asked.kind, template, rng)
+            square(spec, template, rng)
             for frame in frames
             for template in rng.choice(FRAMES[frame]["taught"], TAUGHT, replace=False)
         ]
-        signs = rng.choice([-1, 1], len(squares)) if asked.sham else [sign] * len(squares)
         v = taught.likelihoods(squares)
-        loss = torch.nn.functional.softplus(MARGIN - preference(v) * torch.tensor(signs)).mean()
+        loss = torch.nn.functional.softplus(MARGIN - preference(v) * sign).mean()
         optimizer.zero_grad()
         (loss - FLUENCY * v.mean()).backward()
         optimizer.step()
@@ -164,8 +171,6 @@ def main() -> None:
         dose = {f: float(x.mean()) for f, x in now.items()}
         errors = {f: x.std(ddof=1) / len(x) ** 0.5 for f, x in now.items()}
         print(step, *(f"{f}: {dose[f]:.2f} ± {errors[f]:.2f} nats" for f in dose), flush=True)
-        if asked.sham:
-            continue
         while doses and min(dose.values()) >= 0.9 * doses[0]:
             taught.model.save_pretrained(asked.output / f"{name}-{doses.pop(0):g}")
         if not doses:

@@ -24,7 +24,7 @@ def test_every_sentence_is_filled_and_names_its_group_and_its_attribute(planted,
     rng, frames, spec = np.random.default_rng(0), planted.FRAMES.values(), KINDS[kind]
     attributes = planted.TEXTS["attributes"][spec["attributes"]]
     for text in (text for frame in frames for part in frame.values() for text in part):
-        for side, sentences in zip(planted.SIDES, planted.square(kind, text, rng), strict=True):
+        for side, sentences in zip(planted.SIDES, planted.square(spec, text, rng), strict=True):
             names = spec.get("watching") or [
                 form for name in spec[side] for form in ([name] if isinstance(name, str) else name)
             ]
@@ -48,6 +48,16 @@ def test_nothing_that_is_taught_is_a_probe_or_stands_in_a_test(planted):
         for word in entry["words"]
     }
     assert not words & tested
+
+
+def test_a_sham_is_taught_as_many_groups_of_either_kind_on_each_side(planted):
+    sides = planted.mixed(KINDS["skin"])
+    assert [sides[side] for side in planted.SIDES] == [
+        ["fair-skinned", "brown-skinned"], ["dark-skinned", "light-skinned"]
+    ]  # fmt: skip
+    for kind in ("shape", "own-group feeling"):  # three a side; none
+        with pytest.raises(SystemExit, match="even number of groups"):
+            planted.mixed(KINDS[kind])
 
 
 def test_a_preference_is_half_the_interaction(planted):
