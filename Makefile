@@ -50,7 +50,7 @@ test: .venv/tests .model/lm_eval_bias.json
 		$(BIN)/python -m pytest -q -m "not slow"; tests=$$?; wait $$lint && exit $$tests
 
 # Everything else: full runs of the small model, browsers, simulations in small form, fuzzing.
-test-all: .venv/tests .model/lm_eval_bias.json .axe/axe.min.js .eee/every_eval_ever
+test-all: .venv/tests .model/lm_eval_bias.json .axe/axe.min.js
 	$(BIN)/python -m pytest -q -m slow
 
 # The lower bounds of setup.cfg: numbers, figures, readers that need a library, each request type through the command line.
@@ -103,11 +103,6 @@ lint: .venv/tests
 	mkdir -p .axe
 	-cd .axe && npm pack --silent axe-core@4.14.1 && tar -xzf axe-core-4.14.1.tgz --strip-components 1 package/axe.min.js package/LICENSE
 
-# Every Eval Ever's own programs, which ask for Python 3.12 and run on 3.11. Without them the tests that use them skip.
-.eee/every_eval_ever: | .venv/tests
-	-$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target .eee --ignore-requires-python \
-		every-eval-ever==0.3.0
-
 .model/lm_eval_bias.json: | .venv/installed
 	$(BIN)/lm-eval-bias model .model
 
@@ -115,4 +110,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .planted --planted skin
 
 clean:
-	rm -rf .venv .venv-lowest .venv-slim .model .planted .axe .eee results report site
+	rm -rf .venv .venv-lowest .venv-slim .model .planted .axe results report site

@@ -40,12 +40,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="for hub, the model's repository; for every-eval-ever, the folder of data/",
     )
-    add(
-        "--samples",
-        action="store_true",
-        default=None,
-        help="for every-eval-ever: also questions and answers",
-    )
     add("--model", metavar="NAME", help="this model only; hub needs it for several")
     add("--model_id", metavar="OWNER/NAME", help="the model's name on the hub, if another")
     finished.add_tasks(parser)
@@ -93,7 +87,7 @@ def _check(arguments: argparse.Namespace) -> None:
             "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
             "that is registered as a benchmark, and no task of this project has one of its own"
         )
-    for name in ("samples", "organization", "relationship"):
+    for name in ("organization", "relationship"):
         if to == "hub" and name in given:
             raise UsageError(f"--{name} is for --to every-eval-ever; leave it out")
     if "output" in given and not arguments.output.is_dir():
@@ -150,15 +144,9 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
         results, who, now, exporter, arguments.model_id, arguments.dataset_id
     )
     if arguments.output is None:
-        if arguments.samples:
-            raise UsageError("--samples are written to files; add --output DIR")
-        return [json.dumps(record.content, allow_nan=False) for record in made], left
+        return [json.dumps(content, allow_nan=False) for content in made.values()], left
     files = {}
-    for record in made:
-        if arguments.samples:  # one at a time: each may have hundreds of megabytes
-            record, place, rows = records.with_samples(record)
-            writing.whole(arguments.output / place, rows)
-        path, content, _ = record
+    for path, content in made.items():
         file = arguments.output / path
         if old := _read(file):
             before: Json = {}

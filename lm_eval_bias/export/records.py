@@ -1,4 +1,4 @@
-"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, and its samples.
+"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each.
 
 A signed number is written as its distance from the null value.
 """
@@ -7,17 +7,16 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import inf, isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from lm_eval_bias.data.bounds import Json, lines, loads
+from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.export.numbers import Result, better, distance, settings, undirected
 from lm_eval_bias.results.escape import visible
-from lm_eval_bias.results.samples import at, requests_of
+from lm_eval_bias.results.samples import at
 from lm_eval_bias.show.folder import DEVICE
-from lm_eval_bias.usage import UsageError
 
 Content = dict[str, Any]
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
@@ -44,12 +43,6 @@ class Evaluator(NamedTuple):
     relationship: str = "other"
 
 
-class Record(NamedTuple):
-    path: PurePosixPath
-    content: Content
-    result: Result
-
-
 def records(
     results: Sequence[Result],
     evaluator: Evaluator,
@@ -57,10 +50,10 @@ def records(
     exporter: str,
     model_id: str | None = None,
     dataset: str | None = None,
-) -> tuple[list[Record], list[str]]:
-    """A record for each number that has a direction or a null value, and what was left out. now:
-    seconds since 1970. model_id, dataset: on the hub."""
-    made, left = [], []
+) -> tuple[dict[PurePosixPath, Content], list[str]]:
+    """Path -> the record of each number that has a direction or a null value; and what was left
+    out. now: seconds since 1970. model_id, dataset: on the hub."""
+    made, left = dict[PurePosixPath, Content](), []
     for result in results:
         metric = result.metric
         if better(metric) is None and metric.null_value is None:
@@ -73,8 +66,7 @@ def records(
             left.append(note)
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
         path = PurePosixPath("data", COLLECTION, *_folders(name), f"{identity}.json")
-        content = _record(result, name, evaluator, now, exporter, dataset)
-        made.append(Record(path, content, result))
+        made[path] = _record(result, name, evaluator, now, exporter, dataset)
     return made, left
 
 
@@ -258,104 +250,6 @@ def _score(result: Result, null_value: float | None) -> Content:
         )
     details |= {f"warning {i}": warning for i, warning in enumerate(run.warnings, 1)}
     return _without({"score": score, "uncertainty": uncertainty or None, "details": details})
-
-
-# ---- Samples
-
-_UNSCORED = "not defined: the number is made of all documents together"
-
-
-def with_samples(record: Record) -> tuple[Record, PurePosixPath, bytes]:
-    """The record with a pointer to its samples, their path, and their content. UsageError for a run
-    without samples, or damaged ones."""
-    path = record.path.with_name(f"{record.path.stem}_samples.jsonl")
-    rows = [json.dumps(row, allow_nan=False) for row in _samples(record)]
-    if not rows:
-        raise UsageError(f"{record.result.run.results}: no samples; run with --log_samples")
-    content = "".join(f"{row}\n" for row in rows).encode()
-    pointer = {
-        "format": "jsonl",
-        "file_path": str(path),
-        "hash_algorithm": "sha256",
-        "checksum": hashlib.sha256(content).hexdigest(),
-        "total_rows": len(rows),
-    }
-    whole = {**record.content, "detailed_evaluation_results": pointer}
-    return record._replace(content=whole), path, content
-
-
-def _samples(record: Record) -> Iterator[Content]:
-    content = record.content
-    (result,) = content["evaluation_results"]
-    for path in record.result.run.samples:
-        for number, line in lines(path):
-            try:
-                sample = loads(line)
-                asked = list(_asked(sample))
-                read = json.dumps(sample["records" if "records" in sample else "filtered_resps"])
-            except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-                raise UsageError(
-                    f"{path}, line {number}: not a sample that --log_samples wrote"
-                ) from None
-            for i, (raw, choices, answer) in enumerate(asked):
-                given = {"raw": raw, "reference": list[str]()}
-                hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))
-                last, source, kind = 0, "output.raw", "single_turn"
-                if messages := answer.get("messages"):
-                    last, kind = len(messages) - 1, "multi_turn"
-                    source = f"messages[{last}].content"
-                yield {
-                    "schema_version": SCHEMA,
-                    "evaluation_id": content["evaluation_id"],
-                    "model_id": content["model_info"]["id"],
-                    "evaluation_name": result["evaluation_name"],
-                    "evaluation_result_id": result["evaluation_result_id"],
-                    "sample_id": str(sample.get("doc_id")) + (f"-{i}" if len(asked) > 1 else ""),
-                    "sample_hash": hashlib.sha256(hashed.encode()).hexdigest(),
-                    "interaction_type": kind,
-                    "input": _without({**given, "choices": choices}),
-                    **answer,
-                    "answer_attribution": [
-                        {
-                            "turn_idx": last,
-                            "source": source,
-                            "extracted_value": read,
-                            "extraction_method": COLLECTION,
-                            "is_terminal": True,
-                        }
-                    ],
-                    "evaluation": {"score": 0, "is_correct": False},
-                    "metadata": {
-                        "doc_hash": str(sample.get("doc_hash")),
-                        "score and is_correct": _UNSCORED,
-                    },
-                }
-
-
-def _asked(sample: Json) -> Iterator[tuple[str, list[str] | None, Content]]:
-    """The prompt, the choices, and what was answered: of a conversation, each time that it was
-    held."""
-    requests, responses = requests_of(sample), sample["resps"]
-    prompt, second = requests[0]
-    if isinstance(second, str):
-        same = len({request[0] for request in requests}) == 1
-        choices = [request[1] if same else "".join(request[:2]) for request in requests]
-        yield prompt, choices, {"output": {"raw": [str(response[0][0]) for response in responses]}}
-    elif "turns" not in second:
-        yield prompt, None, {"output": {"raw": list(map(str, responses[0]))}}
-    else:
-        for answers in responses[0]:
-            texts = [("system", second["system"])] if second.get("system") else []
-            for turn, answer in zip(second["turns"], answers, strict=True):
-                texts.append(("user", turn.get("user") or turn["user_template"]))
-                if isinstance(answer, list):
-                    answer = json.dumps(dict(zip(turn["choices"], answer, strict=True)))
-                texts.append(("assistant", answer))
-            messages = [
-                {"turn_idx": i, "role": role, "content": text}
-                for i, (role, text) in enumerate(texts)
-            ]
-            yield prompt, None, {"messages": messages}
 
 
 def _end(value: float) -> float | str:

@@ -64,8 +64,6 @@ runs --to every-eval-ever --output absent | --output absent: expected a folder t
 runs --to every-eval-ever --model_id org/x | --model_id is of one model, and there are 2
 runs --to every-eval-ever --tasks mina | --tasks mina: no run has it; did you mean mine?
 runs --to every-eval-ever --metrics gup | --metrics gup: no run has that number; did you mean gap?
-runs --to every-eval-ever --samples | --samples are written to files; add --output DIR
-runs --to hub --dataset_id a/b --samples | --samples is for --to every-eval-ever
 runs --to hub --dataset_id a/b --organization x | --organization is for --to every-eval-ever
 runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export to hub
 """

@@ -45,6 +45,6 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
         once = export_hub.merged("", entries)
         assert export_hub.merged(once, entries) == export_hub.text(entries)
         who = export_records.Evaluator()
-        for path, record, *_ in export_records.records(results, who, 1, "x")[0]:
+        for path, record in export_records.records(results, who, 1, "x")[0].items():
             json.dumps(record, allow_nan=False)
             assert VALID.is_valid(record) and ".." not in path.parts

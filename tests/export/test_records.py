@@ -1,7 +1,6 @@
 """Records of Every Eval Ever: each is valid in its schema, says of a signed number its distance,
 and is filed where no name leads astray."""
 
-import hashlib
 import json
 import re
 import uuid
@@ -15,7 +14,6 @@ from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.records import Evaluator, records
 from tests.gate.judged import found, run_of
-from tests.scripted import samples_beside
 
 SCHEMA = json.loads(
     Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8")
@@ -39,7 +37,7 @@ def of(folder):
     made, left = records(
         chosen(found(folder).runs)[0], Evaluator(), 1_770_000_000, "lm-eval-bias 1", None
     )
-    for path, content, _ in made:
+    for path, content in made.items():
         check(
             path,
             json.loads(
@@ -47,10 +45,9 @@ def of(folder):
                 parse_constant=lambda name: pytest.fail(f"a bare {name}"),
             ),
         )
-    assert len({path for path, *_ in made}) == len(made)
     return {
         content["evaluation_results"][0]["metric_config"]["metric_id"]: (path, content)
-        for path, content, _ in made
+        for path, content in made.items()
     }, left
 
 
@@ -143,94 +140,6 @@ def test_units_and_bounds(tmp_path):
         keys = ("metric_unit", "min_score", "max_score")
         parts = [result["metric_config"].get(key) for key in keys]
         assert (*parts, result["score_details"]["score"]) == expected
-
-
-# ---- Samples
-
-# One of each kind: by likelihood (of one prompt, and of two sentences), sampled twice, two turns.
-SAMPLES = [
-    ([["q?", " yes"], ["q?", " no"]], [[["-1.5", "False"]], [["-2.5", "False"]]]),
-    ([["He", " ran"], ["She", " ran"]], [[["-1.0", "True"]], [["-3.0", "False"]]]),
-    ([["q?", {"until": []}]], [["one", "two"]]),
-    (
-        [["Q1: a?", {"turns": [{"user": "a?"}, {"user": "b?", "choices": ["x"]}], "system": "s"}]],
-        [[["said", [[-0.5, True]]]]],
-    ),
-]
-
-
-@pytest.fixture
-def rows(tmp_path, run):
-    """What stands in the file of samples of a run with one number."""
-    results = run_of(tmp_path / "runs", "org/model", {"x": (1.0, 0.5, None, "lower")})
-    lines = [
-        {
-            "doc_id": i,
-            "doc_hash": f"h{i}",
-            # as the harness's tracker writes them
-            "arguments": {
-                f"gen_args_{j}": {f"arg_{k}": argument for k, argument in enumerate(request)}
-                for j, request in enumerate(asked)
-            },
-            "resps": said,
-            "records": {"read": i},
-        }
-        for i, (asked, said) in enumerate(SAMPLES)
-    ]
-    samples_beside(results, lines)
-    status, _, err = run(tmp_path / "runs", "--samples", "--output", tmp_path)
-    assert status == 0, err
-    (file,) = (tmp_path / "data").rglob("*_samples.jsonl")
-    (record,) = (tmp_path / "data").rglob("*.json")
-    content = json.loads(record.read_text())
-    check(record.relative_to(tmp_path), content)
-    pointer = content["detailed_evaluation_results"]
-    assert pointer["checksum"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert pointer["file_path"] == str(file.relative_to(tmp_path)) and pointer["total_rows"] == 4
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    keys = {(row["evaluation_id"], row["evaluation_result_id"], row["model_id"]) for row in rows}
-    assert keys == {(content["evaluation_id"], "mine.x", "org/model")}
-    return rows
-
-
-def test_each_kind_of_sample_is_written_with_question_answer_and_what_was_read(rows):
-    one, pair, drawn, turns = rows
-    assert one["input"] == {"raw": "q?", "reference": [], "choices": [" yes", " no"]}
-    assert one["output"] == {"raw": ["-1.5", "-2.5"]}
-    assert pair["input"]["choices"] == ["He ran", "She ran"]
-    assert drawn["output"] == {"raw": ["one", "two"]} and "choices" not in drawn["input"]
-    said = [(message["role"], message["content"]) for message in turns["messages"]]
-    assert said == [
-        ("system", "s"),
-        ("user", "a?"),
-        ("assistant", "said"),
-        ("user", "b?"),
-        ("assistant", '{"x": [-0.5, true]}'),
-    ]
-    assert [row["answer_attribution"][0]["extracted_value"] for row in rows] == [
-        json.dumps({"read": i}) for i in range(4)
-    ]
-    assert turns["answer_attribution"][0]["turn_idx"] == 4
-    assert all("not defined" in row["metadata"]["score and is_correct"] for row in rows)
-
-
-def test_samples_are_valid_in_the_schema_of_samples(rows, root):
-    """That of every-eval-ever 0.3.0, of which `make test-all` gets a copy."""
-    schema = root / ".eee/every_eval_ever/schemas/instance_level_eval.schema.json"
-    if not schema.exists():
-        pytest.skip(".eee is not there; `make test-all` makes it")
-    for row in rows:
-        jsonschema.validate(row, json.loads(schema.read_text()))
-
-
-def test_samples_that_are_missing_or_damaged_are_told_of(tmp_path, run):
-    results = run_of(tmp_path, "org/model", {"x": (1.0, 0.5, None, "lower")})
-    arguments = (tmp_path, "--samples", "--output", tmp_path)
-    assert run(*arguments)[0] != 0
-    samples_beside(results)
-    status, _, err = run(*arguments)
-    assert status != 0 and "line 1: not a sample that --log_samples wrote" in err
-    assert not list(tmp_path.rglob("data/**/*.json"))
 
 
 # ---- Names
