@@ -2,16 +2,14 @@
 
 import argparse
 import json
-import os
 import re
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import __version__, writing
+from lm_eval_bias import writing
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
@@ -47,10 +45,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     add(
         "--dataset_id", metavar="OWNER/NAME", help="for hub, needed: the benchmark's data set there"
     )
-    add("--organization", metavar="NAME", help="for every-eval-ever: who asked the model")
+    add(
+        "--organization",
+        metavar="NAME",
+        default=records.UNKNOWN,
+        help="for every-eval-ever: who asked the model",
+    )
     add(
         "--relationship",
         choices=records.RELATIONSHIPS,
+        default=records.OTHER,
         help="for every-eval-ever: to the model's developer; default: other",
     )
 
@@ -67,8 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")
-    for line in written:
-        print(line, end="" if line.endswith("\n") else "\n")
+    print(*written, sep="\n")
     return 0
 
 
@@ -77,20 +80,16 @@ Written = tuple[list[str], list[str]]
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    to = arguments.to
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
     for name in ("dataset_id", "model_id"):
-        if name in given and not re.fullmatch(_ID, given[name], re.ASCII):
-            raise UsageError(f"--{name} {visible(given[name])}: expected OWNER/NAME, as on the hub")
-    if to == "hub" and "dataset_id" not in given:
+        value = getattr(arguments, name)
+        if value is not None and not re.fullmatch(_ID, value, re.ASCII):
+            raise UsageError(f"--{name} {visible(value)}: expected OWNER/NAME, as on the hub")
+    if arguments.to == "hub" and not arguments.dataset_id:
         raise UsageError(
             "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
             "that is registered as a benchmark, and no task of this project has one of its own"
         )
-    for name in ("organization", "relationship"):
-        if to == "hub" and name in given:
-            raise UsageError(f"--{name} is for --to every-eval-ever; leave it out")
-    if "output" in given and not arguments.output.is_dir():
+    if arguments.output and not arguments.output.is_dir():
         raise UsageError(f"--output {arguments.output}: expected a folder that is there")
 
 
@@ -105,43 +104,38 @@ def _hub(results: Sequence[Result], arguments: argparse.Namespace) -> Written:
             f"export needs a newer huggingface_hub ({error}): "
             "pip install -U 'huggingface_hub>=1.33'"
         ) from error
-    entries, left = hub.entries(results, arguments.dataset_id)
-    if not entries or arguments.output is None:
-        return [hub.text(entries)] * bool(entries), left
+    new, left = hub.entries(results, arguments.dataset_id)
+    if not new or arguments.output is None:
+        return [hub.text(new).rstrip("\n")] * bool(new), left
     own = arguments.output / hub.FOLDER / hub.FILE
-    new: dict[Any, Any] = {(entry.dataset_id, entry.task_id): entry for entry in entries}
-    old = ""
+    of_own: list[Any] = []
     for path in sorted({*own.parent.glob("*.yaml"), *own.parent.glob("*.yml")}):
         try:
-            content = _read(path)
-            standing = hub.standing(content)
+            standing = hub.standing(_read(path))
         except UsageError as error:
             if path == own:
                 raise UsageError(f"{path}: {error}; mend or move it") from error
             left.append(f"{path} is left alone: {error}")
             continue
-        old = content if path == own else old
+        of_own = standing if path == own else of_own
         for there in standing:
-            entry = new.get(hub.key_of(there))
-            why = "the entry that stands there is of another file"
-            if entry and (path != own or (why := hub.keeps(there, entry))):
-                left.append(f"{entry.task_id} is left out: {why}, {path}")
-                del new[hub.key_of(there)]
+            key, why = hub.key_of(there), "the entry that stands there is of another file"
+            if key in new and (path != own or (why := hub.keeps(there, new[key]))):
+                task = new.pop(key)["dataset"]["task_id"]
+                left.append(f"{task} is left out: {why}, {path}")
     if not new:
         return [], left
-    writing.whole(own, hub.merged(old, list(new.values())))
+    writing.whole(own, hub.text(new, of_own))
     return [f"wrote {own}"], left
 
 
 def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Written:
-    organization = visible(arguments.organization or records.UNKNOWN)
-    who = records.Evaluator(organization, arguments.relationship or "other")
-    # an export can be repeated with SOURCE_DATE_EPOCH
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = int(given) if given.isdecimal() else int(time.time())
-    exporter = f"lm-eval-bias {__version__}"
     made, left = records.records(
-        results, who, now, exporter, arguments.model_id, arguments.dataset_id
+        results,
+        visible(arguments.organization),
+        arguments.relationship,
+        arguments.model_id,
+        arguments.dataset_id,
     )
     if arguments.output is None:
         return [json.dumps(content, allow_nan=False) for content in made.values()], left
@@ -157,7 +151,7 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
                     f"{file} is there, and is no record of {content['evaluation_id']}; move it"
                 )
             content["retrieved_timestamp"] = before.get("retrieved_timestamp")
-        files[file] = records.text(content)
+        files[file] = f"{json.dumps(content, indent=2, allow_nan=False)}\n"
     writing.together(files)
     folder = arguments.output / "data" / records.COLLECTION
     line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"

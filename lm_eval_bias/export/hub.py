@@ -1,12 +1,13 @@
 """Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.utils import yaml_dump
 
+from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.data.content import plain
 from lm_eval_bias.export.numbers import Result, better, settings, undirected
 from lm_eval_bias.results.escape import shortened
@@ -15,11 +16,11 @@ from lm_eval_bias.usage import UsageError
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
 LONGEST_NOTE = 1000
-Key = tuple[str, str]
-"""The data set's id, and the task's."""
+Entries = dict[tuple[str, str] | None, Any]
+"""The data set's id and the task's -> an entry, as YAML has it; a date is a text."""
 
 
-def entries(results: Sequence[Result], dataset: str) -> tuple[list[EvalResultEntry], list[str]]:
+def entries(results: Sequence[Result], dataset: str) -> tuple[Entries, list[str]]:
     """An entry TASK.METRIC for each number with a direction, and what was left out."""
     made, left = [], []
     for result in results:
@@ -49,20 +50,11 @@ def entries(results: Sequence[Result], dataset: str) -> tuple[list[EvalResultEnt
                 notes=shortened("; ".join(parts), LONGEST_NOTE),
             )
         )
-    return made, left
+    return {key_of(entry): entry for entry in eval_result_entries_to_yaml(made)}, left
 
 
-def text(made: Sequence[EvalResultEntry]) -> str:
-    """Entries as YAML; a date is quoted, so that it stays a text."""
-    return _dumped(eval_result_entries_to_yaml(list(made)))
-
-
-def _dumped(entries: Sequence[Any]) -> str:
-    return yaml_dump(entries, sort_keys=False) if entries else ""
-
-
-def key_of(entry: Any) -> Key | None:
-    """The key of an entry; None if it is no entry."""
+def key_of(entry: Any) -> tuple[str, str] | None:
+    """None if it is no entry."""
     dataset = entry.get("dataset") if isinstance(entry, dict) else None
     if not isinstance(dataset, dict):
         return None
@@ -70,6 +62,7 @@ def key_of(entry: Any) -> Key | None:
 
 
 def standing(content: str) -> list[Any]:
+    """The entries of a file. UsageError for what is no list of entries."""
     try:
         entries = plain(content)
     except ValueError as error:
@@ -79,18 +72,18 @@ def standing(content: str) -> list[Any]:
     return entries or []
 
 
-def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
+def keeps(old: Json, new: Json) -> str:
     """Why an old entry is not replaced; "" if it is."""
     if old.get("verifyToken"):
         return "the entry that stands there is signed (verifyToken)"
     date = str(old.get("date") or "")[:10]
-    if new.date and date > new.date and re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+    if date > new.get("date", date) and re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         return f"the entry that stands there is newer ({date})"
     return ""
 
 
-def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
-    """Our file with entries replaced or added. UsageError for what is no list of entries."""
-    entries = {key_of(entry): entry for entry in eval_result_entries_to_yaml(list(made))}
-    changed = [entries.pop(key_of(old), old) for old in standing(content)]
-    return _dumped([*changed, *entries.values()])
+def text(entries: Entries, standing: Sequence[Any] = ()) -> str:
+    """YAML of the entries that stand in a file, with new ones replaced or added."""
+    new = dict(entries)
+    changed = [new.pop(key_of(old), old) for old in standing]
+    return yaml_dump([*changed, *new.values()], sort_keys=False)

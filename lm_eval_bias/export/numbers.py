@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from lm_eval_bias.data.schema import GREATEST
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.runs import Run, check_metrics
 from lm_eval_bias.results.samples import template_name
 
 _ROUNDING = 1e-9
-_GREATEST = 1e300
-"""Beyond it a difference of two numbers may not be finite."""
 
 
 class Result(NamedTuple):
@@ -21,7 +20,7 @@ class Result(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        return -_GREATEST < self.number.low < self.number.high < _GREATEST
+        return -GREATEST < self.number.low < self.number.high < GREATEST
 
     @property
     def how(self) -> str:
@@ -54,7 +53,7 @@ def chosen(
                 min(max(end, least), greatest) for end in (number.value, number.low, number.high)
             )
             result = Result(run, metric, number._replace(value=value, low=low, high=high))
-            if not max(abs(number.value), abs(metric.null_value or 0.0)) < _GREATEST:
+            if not max(abs(number.value), abs(metric.null_value or 0.0)) < GREATEST:
                 left.append(result.left_out("it does not exist in this run"))
             elif abs(number.value - value) > _ROUNDING:
                 left.append(result.left_out(f"{number.value:g} is no number in {metric.unit}"))

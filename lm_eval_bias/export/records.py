@@ -5,16 +5,21 @@ A signed number is written as its distance from the null value.
 
 import hashlib
 import json
+import os
 import re
+import time
 import uuid
 from collections.abc import Sequence
 from math import inf, isfinite
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
+from lm_eval_bias import __version__
 from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.export.numbers import Result, better, distance, settings, undirected
+from lm_eval_bias.measure import Metric
 from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import at
 from lm_eval_bias.show.folder import DEVICE
 
@@ -23,8 +28,8 @@ SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
 NAMELESS = (
     "{}: its developer is unknown, so its records cannot be found by it; add --model_id OWNER/NAME"
 )
-RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-UNKNOWN = "unknown"
+UNKNOWN, OTHER = "unknown", "other"
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", OTHER)
 _UNITS = {"%": "percent", "share": "proportion", "SD": "standard deviations"}
 # `--model` of the harness that runs weights on the machine that asks, and those that are somebody's
 # service.
@@ -36,24 +41,28 @@ _LONGEST = 100
 _ON_HUB = re.compile(r"[\w-][\w.:-]*(/[\w-][\w.:-]*)?", re.ASCII)
 
 
-class Evaluator(NamedTuple):
-    """Who asked. relationship: to the model's developer, one of `RELATIONSHIPS`."""
-
-    organization: str = UNKNOWN
-    relationship: str = "other"
-
-
 def records(
     results: Sequence[Result],
-    evaluator: Evaluator,
-    now: int,
-    exporter: str,
+    organization: str = UNKNOWN,
+    relationship: str = OTHER,
     model_id: str | None = None,
     dataset: str | None = None,
 ) -> tuple[dict[PurePosixPath, Content], list[str]]:
     """Path -> the record of each number that has a direction or a null value; and what was left
-    out. now: seconds since 1970. model_id, dataset: on the hub."""
-    made, left = dict[PurePosixPath, Content](), []
+    out.
+
+    organization: who asked. relationship: theirs to the model's developer. model_id, dataset: on
+    the hub.
+    """
+    source = {
+        "source_name": COLLECTION,
+        "source_type": "evaluation_run",
+        "source_organization_name": organization,
+        "evaluator_relationship": relationship,
+        "additional_details": {"exported_by": f"{COLLECTION} {__version__}"},
+    }
+    made, left = dict[PurePosixPath, Content](), list[str]()
+    now = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())  # so it can be repeated
     for result in results:
         metric = result.metric
         if better(metric) is None and metric.null_value is None:
@@ -66,12 +75,8 @@ def records(
             left.append(note)
         identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
         path = PurePosixPath("data", COLLECTION, *_folders(name), f"{identity}.json")
-        made[path] = _record(result, name, evaluator, now, exporter, dataset)
+        made[path] = _record(result, name, source, now, dataset)
     return made, left
-
-
-def text(content: Json) -> str:
-    return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
 # ---- Who and where
@@ -112,48 +117,47 @@ def _identity(result: Result) -> bytes:
 
 
 def _record(
-    result: Result,
-    model_id: str,
-    evaluator: Evaluator,
-    now: int,
-    exporter: str,
-    dataset: str | None,
+    result: Result, model_id: str, source: Content, now: int, dataset: str | None
 ) -> Content:
-    run = result.run
-    metric_id = f"{run.task}.{result.metric.name}"
-    when = run.date.isoformat() if run.date else "undated"
-    return _without(
-        {
-            "schema_version": SCHEMA,
-            "evaluation_id": f"{metric_id}/{model_id}/{when}-{_identity(result).hex()[:8]}",
-            "evaluation_timestamp": when if run.date else None,
-            "retrieved_timestamp": str(now),
-            "source_metadata": {
-                "source_name": COLLECTION,
-                "source_type": "evaluation_run",
-                "source_organization_name": evaluator.organization,
-                "evaluator_relationship": evaluator.relationship,
-                "additional_details": {"exported_by": exporter},
-            },
-            "eval_library": {
-                "name": "lm_eval",
-                "version": visible(run.recorded.get("lm_eval_version") or UNKNOWN),
-            },
-            "model_info": _model_info(result, model_id),
-            "evaluation_results": [_evaluation(result, metric_id, dataset)],
-        }
-    )
+    run, metric = result.run, result.metric
+    metric_id = f"{run.task}.{metric.name}"
+    when = run.date.isoformat() if run.date else None
+    options = {f"option {key}": value for key, value in settings(run).items()}
+    data: Content = {
+        "dataset_name": run.task,
+        "source_type": "other",
+        "additional_details": {"task_version": run.version, **options},
+    }
+    if dataset:
+        data |= {"source_type": "hf_dataset", "hf_repo": dataset}
+    identity = f"{when or 'undated'}-{_identity(result).hex()[:8]}"
+    evaluation = {
+        "evaluation_result_id": metric_id,
+        "evaluation_name": run.task,
+        "source_data": data,
+        "metric_config": _metric_config(metric, metric_id),
+        "score_details": _score(result),
+    }
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{metric_id}/{model_id}/{identity}",
+        **_defined({"evaluation_timestamp": when}),
+        "retrieved_timestamp": str(now),
+        "source_metadata": source,
+        "eval_library": {
+            "name": "lm_eval",
+            "version": visible(run.recorded.get("lm_eval_version") or UNKNOWN),
+        },
+        "model_info": _model_info(run, model_id),
+        "evaluation_results": [evaluation],
+    }
 
 
-def _model_info(result: Result, model_id: str) -> Content:
-    run = result.run
+def _model_info(run: Run, model_id: str) -> Content:
+    developer, slash, _ = model_id.partition("/")
     kind = visible(at(run.recorded, "config", "model") or "")
-    engine = None
-    if kind.startswith("hf"):
-        transformers = run.recorded.get("transformers_version")
-        engine = _without(
-            {"name": "transformers", "version": transformers and visible(transformers)}
-        )
+    transformers = run.recorded.get("transformers_version")
+    engine = {"name": "transformers", "version": transformers and visible(transformers)}
     deployed = "externally_managed" if _SERVICE.match(kind) else UNKNOWN
     details = {
         "deployment_type": "self_deployed" if _OWN.match(kind) else deployed,
@@ -161,21 +165,19 @@ def _model_info(result: Result, model_id: str) -> Content:
         "model_type": kind or None,
         "revision": run.identity.partition("@")[2] or None,
     }
-    return _without(
+    return _defined(
         {
             "name": run.model,
             "id": model_id,
-            "developer": model_id.partition("/")[0] if "/" in model_id else None,
-            "inference_engine": engine,
-            "additional_details": _without(details),
+            "developer": developer if slash else None,
+            "inference_engine": _defined(engine) if kind.startswith("hf") else None,
+            "additional_details": _defined(details),
         }
     )
 
 
-def _evaluation(result: Result, metric_id: str, dataset: str | None) -> Content:
-    run, metric = result.run, result.metric
+def _metric_config(metric: Metric, metric_id: str) -> Content:
     name, way, null = metric.name, better(metric), metric.null_value
-    signed = way is None and null is not None
     least, greatest = metric.unit_range
     description = visible(metric.description) or name
     if way is None and null is not None:
@@ -183,55 +185,42 @@ def _evaluation(result: Result, metric_id: str, dataset: str | None) -> Content:
         description = (
             f"Distance from {null:g}, the value of a model without bias, of: {description}"
         )
-        name = f"distance of {name} from {null:g}"
-    options = {f"option {key}": value for key, value in settings(run).items()}
-    about = {"task_version": run.version, **options}
-    data: Content = {"dataset_name": run.task, "source_type": "other", "additional_details": about}
-    if dataset:
-        data |= {"source_type": "hf_dataset", "hf_repo": dataset}
-    config = {
-        "evaluation_description": description,
-        "metric_id": f"{metric_id}.distance" if signed else metric_id,
-        "metric_name": name,
-        "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
-        "metric_parameters": None if null is None else {"null_value": float(null)},
-        "lower_is_better": signed or way == "lower",
-        "score_type": "continuous",
-        "min_score": _end(least),
-        "max_score": _end(greatest),
-    }
-    return {
-        "evaluation_result_id": metric_id,
-        "evaluation_name": run.task,
-        "source_data": data,
-        "metric_config": _without(config),
-        "score_details": _score(result, null if signed else None),
-    }
+        metric_id, name = f"{metric_id}.distance", f"distance of {name} from {null:g}"
+    return _defined(
+        {
+            "evaluation_description": description,
+            "metric_id": metric_id,
+            "metric_name": name,
+            "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
+            "metric_parameters": None if null is None else {"null_value": float(null)},
+            "lower_is_better": way != "higher",
+            "score_type": "continuous",
+            "min_score": _end(least),
+            "max_score": _end(greatest),
+        }
+    )
 
 
-def _score(result: Result, null_value: float | None) -> Content:
-    """null_value: of a signed number, which is scored by its distance."""
-    run, number = result.run, result.number
+def _score(result: Result) -> Content:
+    """A signed number is scored by its distance."""
+    run, number, null = result.run, result.number, result.metric.null_value
     score, low, high, turned, remark = number.value, number.low, number.high, "", ""
-    details = {}
-    if null_value is not None:
-        score, low, high = distance(number, null_value)
+    details, uncertainty = dict[str, str](), Content()
+    if better(result.metric) is None and null is not None:
+        score, low, high = distance(number, null)
         turned = ", of the signed number, turned into distances"
         remark = ", of the signed number; that of its distance is not greater"
         details = {
             "signed_score": repr(number.value),
-            "null_value": repr(float(null_value)),
+            "null_value": repr(float(null)),
             "score": "the distance of an estimate; on average it exceeds that of the true number, "
             "the more so the wider the interval",
         }
         if result.has_interval:
             details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
-    uncertainty: Content = {}
     if 0 < number.stderr < inf:
-        uncertainty["standard_error"] = {
-            "value": number.stderr,
-            "method": f"the task's own{remark}",
-        }
+        method = f"the task's own{remark}"
+        uncertainty["standard_error"] = {"value": number.stderr, "method": method}
     elif number.stderr == 0:
         details["standard_error"] = f"0: {result.how}"
     if result.has_interval:
@@ -249,12 +238,12 @@ def _score(result: Result, null_value: float | None) -> Content:
             f"units that the number is made of, of {run.n:,} documents; clusters are fewer"
         )
     details |= {f"warning {i}": warning for i, warning in enumerate(run.warnings, 1)}
-    return _without({"score": score, "uncertainty": uncertainty or None, "details": details})
+    return _defined({"score": score, "uncertainty": uncertainty or None, "details": details})
 
 
 def _end(value: float) -> float | str:
     return value if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _without(content: Json) -> Content:
+def _defined(content: Json) -> Content:
     return {key: value for key, value in content.items() if value is not None}

@@ -7,7 +7,6 @@ import re
 import pytest
 import yaml
 
-from lm_eval_bias.commands import export
 from lm_eval_bias.results.escape import visible
 from tests.gate.judged import run_of
 
@@ -35,7 +34,6 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
-    monkeypatch.setattr(export, "__version__", "0.1.0")
     hub, records = (
         line.split()[1:]
         for line in re.findall(
@@ -64,7 +62,6 @@ runs --to every-eval-ever --output absent | --output absent: expected a folder t
 runs --to every-eval-ever --model_id org/x | --model_id is of one model, and there are 2
 runs --to every-eval-ever --tasks mina | --tasks mina: no run has it; did you mean mine?
 runs --to every-eval-ever --metrics gup | --metrics gup: no run has that number; did you mean gap?
-runs --to hub --dataset_id a/b --organization x | --organization is for --to every-eval-ever
 runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export to hub
 """
 

@@ -5,7 +5,7 @@ from math import nan
 
 import pytest
 import yaml
-from huggingface_hub import EvalResultEntry, parse_eval_result_entries
+from huggingface_hub import parse_eval_result_entries
 
 from lm_eval_bias.export import hub
 from lm_eval_bias.export.numbers import chosen
@@ -30,9 +30,8 @@ def run(command):
 
 def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     run_of(tmp_path, "org/model", VALUES, n=40, metadata={"order": "both"})
-    (entry,), _ = hub.entries(chosen(found(tmp_path).runs)[0], "org/bench")
-    (again,) = parse_eval_result_entries(yaml.safe_load(hub.text([entry])))
-    assert again == entry  # as huggingface_hub reads it, the date a text
+    entries, _ = hub.entries(chosen(found(tmp_path).runs)[0], "org/bench")
+    (again,) = parse_eval_result_entries(yaml.safe_load(hub.text(entries)))
     assert (again.dataset_id, again.task_id, again.value, again.date) == (
         "org/bench",
         "mine.share",
@@ -49,7 +48,7 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
         and "order both" in again.notes
         and "asked 40 of 100 documents" in again.notes
     )
-    assert "date: '2026-01-31'" in hub.text([entry])
+    assert "date: '2026-01-31'" in hub.text(entries)
 
 
 def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, run):
@@ -71,7 +70,7 @@ def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, run):
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi")
 )
-OURS = EvalResultEntry("org/bench", "mine.share", 12.5, date="2026-01-31", notes="of ours")
+OURS = {"dataset": {"id": "org/bench", "task_id": "mine.share"}, "value": 12.5}
 STANDING = """\
 # theirs
 - dataset: {id: org/bench, task_id: mine.share}
@@ -83,13 +82,12 @@ STANDING = """\
 
 
 def test_an_older_entry_of_the_task_is_replaced_and_every_other_stays():
-    new = hub.merged(STANDING, [OURS])
-    ours, *others = yaml.safe_load(new)
-    assert [ours] == yaml.safe_load(hub.text([OURS]))
-    assert others == yaml.safe_load(STANDING)[1:]
-    assert hub.merged(new, [OURS]) == new
+    entries = {hub.key_of(OURS): OURS}
+    new = hub.text(entries, hub.standing(STANDING))
+    assert yaml.safe_load(new) == [OURS, *yaml.safe_load(STANDING)[1:]]
+    assert hub.text(entries, hub.standing(new)) == new
     for empty in ("", "# nothing yet", "[]\n"):
-        assert hub.merged(empty, [OURS]) == hub.text([OURS])
+        assert yaml.safe_load(hub.text(entries, hub.standing(empty))) == [OURS]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,7 @@ def test_an_older_entry_of_the_task_is_replaced_and_every_other_stays():
 )
 def test_a_file_that_is_no_list_of_entries_is_not_changed(content, why):
     with refused(why):
-        hub.merged(content, [OURS])
+        hub.standing(content)
 
 
 def test_in_a_repository_only_our_own_file_is_changed(tmp_path, run):

@@ -42,9 +42,8 @@ def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
         results, left = chosen(found.runs)
         "\n".join(left).encode()
         entries, _ = export_hub.entries(results, "org/bench")
-        once = export_hub.merged("", entries)
-        assert export_hub.merged(once, entries) == export_hub.text(entries)
-        who = export_records.Evaluator()
-        for path, record in export_records.records(results, who, 1, "x")[0].items():
+        once = export_hub.text(entries)
+        assert export_hub.text(entries, export_hub.standing(once)) == once
+        for path, record in export_records.records(results)[0].items():
             json.dumps(record, allow_nan=False)
             assert VALID.is_valid(record) and ".." not in path.parts
