@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from math import inf, isnan
+from math import isnan
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
@@ -48,12 +48,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
     )
     add("--init", action="store_true", help="write the rules: what gets significantly worse fails")
-    add(
-        "--bound",
-        metavar="BOUND",
-        type=_bound,
-        help="for --init: how much worse a model may get, in points",
-    )
     add(
         "--baseline",
         metavar="DIR",
@@ -100,8 +94,6 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--save {arguments.save}: expected a name that ends in {SUFFIX}")
     if arguments.rules is None and not arguments.save:
         raise UsageError("give --rules FILE; --init writes one")
-    if arguments.bound is not None and not arguments.init:
-        raise UsageError("--bound goes with --init; to judge, write bounds into the rules")
     if arguments.nightly < 1:
         raise UsageError(f"--nightly {arguments.nightly}: expected how many runs are planned")
     if arguments.init and arguments.rules and arguments.rules.exists():
@@ -114,18 +106,15 @@ def _run(arguments: argparse.Namespace) -> int:
     paths = [*arguments.runs, *arguments.baseline]
     any_tasks = rules.any_tasks(wanted, known, paths) if wanted else {}
     known |= any_tasks
-    finished_runs = _found(arguments.runs, known)
+    finished_runs, before = _found(arguments.runs, known), _found(arguments.baseline, known)
     if arguments.save:
         content = packed(finished_runs.runs, known)
         writing.whole(arguments.save, content)
         print(f"wrote {arguments.save}, {len(content):,} bytes")
     if arguments.rules is None:
         return PASSED
-    before = _found(arguments.baseline, known) if arguments.baseline else Runs([], [])
     if wanted is None:
-        made = draft(
-            finished_runs.runs, before.runs, changes(finished_runs.answers, {}), arguments.bound
-        )
+        made = draft(finished_runs.runs, before.runs, changes(finished_runs.answers, {}))
         writing.whole(arguments.rules, made)
         print(f"{made}\nwrote {arguments.rules}")
         return PASSED
@@ -152,11 +141,11 @@ def _judge(arguments: argparse.Namespace, wanted: Rules, finished_runs: Runs, be
     all_verdicts = [verdict for of_model in judged.values() for verdict in of_model]
     code = status(verdicts.overall(all_verdicts), arguments.inconclusive)
     tasks = {verdict.task for verdict in all_verdicts}
-    named = [("", run) for run in runs] + [("baseline ", run) for run in baseline]
     remarks = {
         "Settings of the runs": [
             f"{older}{run.model}, {run.task}: {_settings(run)}"
-            for older, run in named
+            for older, of_models in (("", runs), ("baseline ", baseline))
+            for run in of_models
             if run.task in tasks
         ],
         "Read these with care": [
@@ -188,7 +177,7 @@ def _with_documents(
 ) -> None:
     """Say what moved the failing changes of a model most, and what would decide its inconclusive
     rules, in documents where that can be planned."""
-    pilots: dict[str, plan.Pilot | None] = {}
+    pilots: dict[str, plan.Pilot] = {}
     for verdict in of_model:
         task, metric, run = verdict.task, verdict.metric, verdict.run
         if run and metric and verdict.change and verdict.verdict == verdicts.FAIL:
@@ -198,20 +187,11 @@ def _with_documents(
                 verdict.todo += f"\n{gain:.2g} of it: {shortened(', '.join(texts))}"
         if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
             continue
-        if task not in pilots:
-            pilots[task] = None  # where nothing can be planned
-            with suppress(UsageError):
+        with suppress(UsageError):  # where nothing can be planned
+            if task not in pilots:
                 pilots[task] = plan.Pilot(run, known)
-        pilot = pilots[task]
-        if pilot and (planned := plan.to_decide(pilot, metric, verdict.width_factor, known)):
-            verdict.todo += f": {planned}"
-
-
-def _bound(text: str) -> float:
-    number = float(text)
-    if not 0 < number < inf:
-        raise ValueError(text)
-    return number
+            if planned := plan.to_decide(pilots[task], metric, verdict.width_factor, known):
+                verdict.todo += f": {planned}"
 
 
 def _settings(run: Run) -> str:
@@ -222,7 +202,7 @@ def _settings(run: Run) -> str:
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Runs:
     """The runs below some folders. UsageError where one cannot be read: it may be the newest."""
-    finished_runs = find(folders, known)
+    finished_runs = find(folders, known) if folders else Runs([], [])
     if finished_runs.unread:
         lines = "\n".join(finished_runs.unread)
         raise UsageError(

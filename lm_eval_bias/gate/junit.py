@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from datetime import datetime
 
-from lm_eval_bias.gate.page import WORDS, numbers
+from lm_eval_bias.gate.page import numbers
 from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, Judged, condition, subject
 from lm_eval_bias.results.escape import visible
 
@@ -47,7 +47,7 @@ def junit(judged: Judged, when: datetime) -> str:
             if kind in _ELEMENTS:
                 facts = {"message": message, **_TYPES.get(kind, {})}
                 ET.SubElement(case, _ELEMENTS[kind], facts).text = verdict.todo
-            lines.append(f"{WORDS[kind]}: {name}: {message}")
+            lines.append(f"{kind}: {name}: {message}")
         ET.SubElement(suite, "system-out").text = "\n".join(lines)
         ET.SubElement(suite, "system-err")
     ET.indent(root)

@@ -21,7 +21,6 @@ from lm_eval_bias.results.escape import harmless, visible
 from lm_eval_bias.results.table import Cell, Table, interval_text, joined, number_text, with_unit
 from lm_eval_bias.show.page import Page, Section
 
-WORDS = {name: name for name in VERDICTS} | {FAIL: "FAIL", ERROR: "ERROR"}
 _COUNTED = {
     FAIL: "failed",
     ERROR: "not judged (error)",
@@ -57,18 +56,18 @@ def _percent(alpha: float) -> str:
 
 
 def numbers(verdict: Verdict) -> str:
-    number, unit, better = verdict.number, verdict.unit, False
+    number, unit = verdict.number, verdict.unit
     if isnan(number.value):
         return ""
     if verdict.rule.condition == UNUSABLE:
         return with_unit(number.value, "%")
     way = sign = ""
     if verdict.rule.condition in PAIRED:
-        unit, better = verdict.unit_of_difference, number.value < 0
-        way = " better" if better else " worse"
+        unit, way = verdict.unit_of_difference, " worse"
+        if number.value < 0:
+            way = " better"
+            number = number._replace(value=-number.value, low=-number.high, high=-number.low)
         sign = f" (positive is{way})"
-    if better:
-        number = number._replace(value=-number.value, low=-number.high, high=-number.low)
     interval = interval_text(number, unit)
     more = f", {interval} at {_percent(1 - verdict.confidence)}{sign}" if interval else ""
     return f"{with_unit(number.value, unit)}{way}{more}"
@@ -101,16 +100,14 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 def page(judged: Judged, rules: Rules, remarks: Mapping[str, Sequence[str]], status: int) -> Page:
     """The verdicts of each model, worst first."""
     verdicts = [verdict for of_model in judged.values() for verdict in of_model]
-    worst = WORDS[overall(verdicts)]
+    worst = overall(verdicts)
     models = f" for {len(judged)} models" if len(judged) > 1 else ""
     summary = f"gate: {worst}{models}: {counted(verdicts)}; exit status {status}"
     return Page(
         f"Bias gate: {worst}",
         [summary, f"Rules: {rules.file}"],
         [
-            Section(
-                f"{model}: {WORDS[overall(verdicts)]} ({counted(verdicts)})", [_table(verdicts)]
-            )
+            Section(f"{model}: {overall(verdicts)} ({counted(verdicts)})", [_table(verdicts)])
             for model, verdicts in judged.items()
         ],
         remarks,
@@ -138,7 +135,7 @@ def brief(shown: Page, judged: Judged) -> Page:
         lines.append(section.title)
         for v in _ordered(verdicts):
             todo, *moved = v.todo.split("\n")
-            lines.append("  " + joined(": ", WORDS[v.verdict], _name(v), v.reason, todo))
+            lines.append("  " + joined(": ", v.verdict, _name(v), v.reason, todo))
             lines += [f"    {line}" for line in moved]
     return shown._replace(lead=[*shown.lead, *lines], sections=[], remarks={}, legend=[])
 
@@ -147,7 +144,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     rows = [
         [
             Cell(_name(verdict)),
-            Cell(WORDS[verdict.verdict]),
+            Cell(verdict.verdict),
             Cell(condition(verdict)),
             Cell(numbers(verdict)),
             Cell(verdict.reason, details(verdict), verdict.todo and f"-> {_in_line(verdict.todo)}"),
@@ -169,7 +166,7 @@ def annotation_lines(judged: Judged) -> list[str]:
             if verdict.verdict != PASS:
                 kind = "error" if verdict.verdict in (FAIL, ERROR) else "warning"
                 name = f"{model}, {_name(verdict)}"
-                title = _escaped(f"bias gate {WORDS[verdict.verdict]}: {name}")
+                title = _escaped(f"bias gate {verdict.verdict}: {name}")
                 title = title.replace(":", "%3A").replace(",", "%2C")
                 rule = joined(": ", condition(verdict), numbers(verdict))
                 message = _escaped(". ".join([rule, verdict.reason, _in_line(verdict.todo)]))

@@ -15,7 +15,6 @@ A rule that bounds nothing would let everything pass, so all is checked before a
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -147,12 +146,8 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     (condition,) = conditions
     bound = row[condition]
     if condition == UNUSABLE:
-        for key in _OF_NUMBER:
-            if key in row:
-                yield (
-                    key,
-                    "a cap on unusable answers is on the whole task, in percent; leave it out",
-                )
+        cause = "a cap on unusable answers is on the whole task, in percent; leave it out"
+        yield from ((key, cause) for key in _OF_NUMBER if key in row)
         if not 0 <= bound <= 100:
             yield condition, f"{bound:g} is no percentage; expected a number from 0 to 100"
         return
@@ -162,10 +157,6 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "task", f"`{EVERY}` is for a cap (`unusable`) alone; name the task of the number"
     if "metric" not in row:
         yield condition, "a bound on which number? Add `metric: NAME`"
-    if condition == WITHIN and bound <= 0:
-        yield condition, f"{bound:g} would never hold; expected a distance above 0"
-    if condition == WORSE and bound < 0:
-        yield condition, f"{bound:g}; expected how much worse the number may become, 0 or more"
 
 
 # ---- Against what is known of the tasks
@@ -188,21 +179,20 @@ def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) ->
             cause = f"{rule.task} has clusters of its own; leave `cluster` out"
             raise UsageError(f"{rules.file}, line {rule.line}: {cause}")
     made = {}
-    for name, samples in (samples_below(paths) if wanted else {}).items():
-        if name not in wanted or not samples:
+    below = samples_below(paths) if wanted else {}
+    for name, of_task in wanted.items():
+        samples, first = below.get(name, ()), of_task[0]
+        # a task with a measure that is not known here has cells
+        if not samples or any("cells" in mapping(of, "configs", name) for _, of in samples):
             continue
-        if any("cells" in mapping(content, "configs", name) for _, content in samples):
-            continue  # a task with a measure that is not known here
-        first = wanted[name][0]
         try:
             for rule in rules.on_numbers:
-                same = (rule.cluster, rule in wanted[name]) == (first.cluster, True)
-                if rule.task == name and not same:
+                if rule.task == name and (rule not in of_task or rule.cluster != first.cluster):
                     raise UsageError(
                         f"one cluster and one kind of number for all rules on {name}; line "
                         f"{rule.line} has another"
                     )
-            metrics = [str(rule.metric) for rule in wanted[name]]
+            metrics = [str(rule.metric) for rule in of_task]
             made[name] = task_of(name, metrics, first.cluster, samples)
         except UsageError as error:
             raise UsageError(f"{rules.file}, line {first.line}: {error}") from error
@@ -266,15 +256,14 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
             "use below or above"
         )
     low, high = metric.scale or metric.unit_range
-    if isfinite(high - low):
-        least, most = (0, high - low) if rule.condition in (WITHIN, *PAIRED) else (low, high)
-        at_end = rule.condition in (BELOW, ABOVE) and rule.bound in (low, high)
-        if at_end or not least <= rule.bound <= most:
-            unit = f"{'a' if metric.unit in ('share', 'score') else 'in'} {metric.unit}"
-            return (
-                f"{rule.condition}: {rule.bound:g} can never be met or never be missed: "
-                f"{metric.name} is {unit}, from {low:g} to {high:g}"
-            )
+    if rule.condition in (WITHIN, *PAIRED):
+        low, high = 0.0, high - low
+    at_end = rule.condition not in PAIRED and rule.bound in (low, high)
+    if at_end or not low <= rule.bound <= high:
+        return (
+            f"{rule.condition}: {rule.bound:g} can never be met or never be missed; expected a "
+            f"number between {low:g} and {high:g} (unit: {metric.unit or 'none'})"
+        )
     groups = [group for run in runs for name, group in run.numbers if group and name == metric.name]
     if rule.group is not None and runs and rule.group not in groups:
         if not groups:

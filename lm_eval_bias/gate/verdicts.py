@@ -41,13 +41,13 @@ from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run, is_test
-from lm_eval_bias.results.table import number_text, unit_of_difference, with_unit
+from lm_eval_bias.results.table import joined, number_text, unit_of_difference, with_unit
 from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
 
 FAIL, ERROR, INCONCLUSIVE, KEPT, PASS = VERDICTS = (
-    "fail",
-    "error",
+    "FAIL",
+    "ERROR",
     "inconclusive",
     "worse, but within the bound",
     "pass",
@@ -153,21 +153,19 @@ def change_of_distance(change: At, first: At, second: At, null_value: float) -> 
     """
 
     def interval(alpha: float) -> Floats:
-        difference, total = change(alpha), first(alpha) + second(alpha) - 2 * null_value
-        return np.maximum(
-            np.minimum(difference, total), np.minimum(_negative(total), _negative(difference))
-        )
+        both = change(alpha), first(alpha) + second(alpha) - 2 * null_value
+        return np.maximum(np.minimum(*both), -np.maximum(*both)[::-1])
 
     return interval
 
 
-def _negative(ends: Floats) -> Floats:
-    return -ends[::-1]
+def negative(interval: At) -> At:
+    return lambda alpha: -interval(alpha)[::-1]
 
 
 def quantity(rule: Rule, metric: Metric, value: float, shown: At) -> Quantity:
     if rule.condition == ABOVE:
-        return Quantity(-value, -rule.bound, lambda alpha: _negative(shown(alpha)), shown)
+        return Quantity(-value, -rule.bound, negative(shown), shown)
     if rule.condition != WITHIN:
         return Quantity(value, rule.bound, shown, shown)
     null_value = metric.null_value or 0.0
@@ -179,12 +177,12 @@ def quantity(rule: Rule, metric: Metric, value: float, shown: At) -> Quantity:
     return Quantity(abs(value - null_value), rule.bound, distance, shown)
 
 
-def p_value(quantity: Quantity, side: int) -> float:
+def p_value(quantity: Quantity | None, side: int) -> float:
     """The least alpha at which the whole interval lies above the bound (side 0, rejects "not
-    broken") or below it (side 1, rejects "not kept")."""
+    broken") or below it (side 1, rejects "not kept"); 1 without an interval."""
 
     def holds(alpha: float) -> bool:
-        beyond = quantity.interval(alpha)[side] - quantity.bound
+        beyond = quantity.interval(alpha)[side] - quantity.bound if quantity else 0.0
         return bool(beyond < 0 if side else beyond > 0)
 
     if not holds(1.0):
@@ -259,14 +257,14 @@ def _judged(
             _test(verdict, run, caps.get(task, caps.get(EVERY, CAP)), baseline, changes)
         except _Settled as settled:
             verdict.verdict, verdict.reason, verdict.todo = settled.args
-    of_numbers = [verdict for verdict in verdicts if verdict.rule.condition != UNUSABLE]
-    tests = [verdict.quantity for verdict in of_numbers]
-    p = [[p_value(test, side) if test else 1.0 for test in tests] for side in (0, 1)]
-    alpha = rules.alpha / max(len(tests), 1)
-    fails, passes = (levels(of_side, rules.alpha) for of_side in p)
-    for verdict, test, fail, keep in zip(of_numbers, tests, fails, passes, strict=True):
-        if test:
-            found = _decided(verdict, test, fail, keep, alpha)
+    tests = [verdict for verdict in verdicts if verdict.rule.condition != UNUSABLE]
+    fails, passes = (
+        levels([p_value(verdict.quantity, side) for verdict in tests], rules.alpha)
+        for side in (0, 1)
+    )
+    for verdict, fail, keep in zip(tests, fails, passes, strict=True):
+        if verdict.quantity:
+            found = _decided(verdict, verdict.quantity, fail, keep, rules.alpha / len(tests))
             verdict.verdict, verdict.reason, verdict.todo = found
     return verdicts
 
@@ -302,10 +300,8 @@ def _test(
     key = (str(rule.metric), rule.group)
     metric, number = run.metric(rule.metric), run.numbers.get(key)
     if metric is None or number is None:
-        group = f" of {rule.group}" if rule.group else ""
-        part = f" (asked {run.n:,} of {run.of:,} documents)" if run.of and run.n < run.of else ""
-        todo = "run the task again, whole and with this version"
-        raise _Settled(ERROR, f"the run has no {rule.metric}{group}{part}", todo)
+        reason = joined("; ", f"the run has no {subject(verdict)}", _incomplete(run))
+        raise _Settled(ERROR, reason, "run the task again, whole and with this version")
     name, metric = metric.name, metric._replace(better=metric.better or rule.better)
     verdict.metric, verdict.number = metric, number._replace(low=nan, high=nan)
     if not isfinite(number.value):
@@ -343,8 +339,7 @@ def _test(
         second = _intervals(number, metric, name)
         interval = change_of_distance(interval, first, second, metric.null_value)
     elif metric.better != "lower":
-        signed = interval
-        interval = lambda alpha: _negative(signed(alpha))  # noqa: E731
+        interval = negative(interval)
     verdict.quantity = Quantity(worse, rule.bound, interval, interval, change.stderr)
 
 
@@ -468,7 +463,7 @@ def _decided(
     verdict.width_factor = width_factor
     todo = (
         f"an interval of {with_unit(width, unit)} from end to end would decide "
-        f"({PASS if side else FAIL}), if the number stayed where it is"
+        f"({'pass' if side else 'fail'}), if the number stayed where it is"
     )
     return INCONCLUSIVE, reason, todo
 

@@ -64,11 +64,8 @@ def test_the_exit_status(tmp_path, gate, row, more, status):
     assert gate(rule(row), "runs", *more.split())[0] == status
 
 
-def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
-    run_of(tmp_path / "runs", "m", {**GAP, "other": (nan, 0.5, 0, None)})
-    status, out, _ = gate(rule(PASS, "metric: other, below: 9"))
-    assert status == 1 and "other is not defined in this run" in out
-    # A task of ours that no run has.
+def test_a_task_of_ours_that_no_run_has_ends_with_1(tmp_path, gate):
+    run_of(tmp_path / "runs", "m", GAP)
     missing = rule(PASS) + "  - {task: hbb, metric: excess_difference, below: 2}\n"
     status, out, _ = gate(missing, "runs", "--inconclusive", "warn")
     assert status == 1 and "the runs of this model have no task hbb" in out
@@ -82,17 +79,8 @@ def test_what_is_missing_or_nan_ends_with_1(tmp_path, gate):
             "",
             "bias.yaml, line 2, rules > entry 1 > bellow: unknown; did you mean below?",
         ),
-        (
-            "metric: gup, below: 9",
-            "",
-            "bias.yaml, line 2: mine has no number 'gup'; did you mean gap?",
-        ),
-        (PASS, "absent", "absent is not there"),
-        (PASS, "empty", "no results below empty"),
         (PASS, "cut", "some runs cannot be judged, and older ones do not stand in for them"),
-        (PASS, "runs --rules absent.yaml", "cannot read absent.yaml"),
         (PASS, "runs --junit absent/j.xml", "--junit absent/j.xml: there is no folder absent"),
-        (PASS, "runs --inconclusive maybe", "invalid choice: 'maybe'"),
         (PASS, "runs --nightly 0", "--nightly 0: expected how many runs are planned"),
         (CHANGE, "", "line 2: `worse_than_baseline_by` compares with an older run; add --baseline"),
         (CHANGE, "runs --baseline runs", "--baseline holds the very runs that are judged"),
@@ -103,7 +91,6 @@ def test_mistakes_end_with_2_and_a_line_that_says_what_to_do(
     tmp_path, gate, row, arguments, message
 ):
     run_of(tmp_path / "runs", "m", GAP)
-    (tmp_path / "empty").mkdir()
     run_of(tmp_path / "cut", "m", GAP)
     # it is newer, and nobody knows what it said
     newest = run_of(tmp_path / "cut", "m", GAP, minutes=5)

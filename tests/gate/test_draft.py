@@ -70,15 +70,6 @@ def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path
     assert ("*", "worse_than_baseline") in {(r.task, r.condition) for r in parse(text).rules}
 
 
-def test_a_bound_of_the_team_stands_where_it_can_be_decided(tmp_path, init):
-    run_of(tmp_path / "runs", "m", {**QUESTION, "wide": (1.0, 2.0, 0, None, "R")})
-    _, text, _ = init("runs", "--bound", "4")
-    assert [(r.condition, r.bound) for r in parse(text).rules if r.metric == "gap"] == [
-        ("worse_than_baseline_by", 4.0)
-    ]
-    assert "# mine wide: no rule. 4.0 points cannot be decided with these documents" in text
-
-
 @pytest.mark.parametrize("moved, rules", [(1.0, 1), (20.0, 3)])
 def test_a_task_to_which_the_model_does_not_respond_has_no_rule(tmp_path, init, moved, rules):
     """Its attention checks move the answers by 1 point of 100; 5 are needed."""

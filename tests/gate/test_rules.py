@@ -53,7 +53,6 @@ def wrong(text):
 # The second part of a case is a part of the message. NUMBER: "a number was expected, found ...".
 MISTAKES = [
     ("", "line 1: expected rules, found nothing; write `rules:`"),
-    ("rules:\n", "line 1, rules: expected a list, a dash before each entry; found nothing"),
     ("rules: []\n", "line 1, rules: expected 1 rows at least, found 0"),
     ("confidence: 0.95\n", "line 1: rules is missing; write `rules:`"),
     ("- {task: t, metric: m, below: 1}\n", "line 1: expected rules, found a list"),
@@ -65,7 +64,6 @@ MISTAKES = [
         "R{task: t, metric: m, below: 2, below: 3}\n",
         "line 2, rules > entry 1 > below: stands here twice, the second time in line 2",
     ),
-    ("rules: []\nR{task: t}\n", "line 1, rules: stands here twice, the second time in line 2"),
     (
         "R{task: t, metric: m}\n",
         "a rule has exactly one of below, above, within, worse_than_baseline_by, "
@@ -79,21 +77,15 @@ MISTAKES = [
     ("R{task: t, metric: m, unusable: 2}\n", "metric: a cap on unusable answers is on the whole"),
     ("R{task: t, unusable: 110}\n", "unusable: 110 is no percentage"),
     ("R{task: t, unusable: -1}\n", "unusable: -1 is no percentage"),
-    ("R{task: 1, metric: m, below: 2}\n", "task: expected a text, found 1; write it in quotes"),
     ("R{task: t, metric: m, group: no, below: 2}\n", "group: expected a text, found false; write"),
     *(
         (f"Rbelow: {value}, task: t, metric: m}}\n".replace("R", "R{", 1), "expected a number")
-        for value in (
-            *(".nan", ".inf", "1e999", '"2"', "yes", "010", "1:30", "0x10", "2 points", "", "[2]"),
-        )
+        for value in (*(".nan", "1e999", '"2"', "yes", "1:30", "2 points", ""),)
     ),
     ("R{task: t, metric: m, below: 2,5}\n", "entry 1 > 5: unknown"),
-    ("R{task: t, metric: m, within: 0}\n", "within: 0 would never hold"),
-    ("R{task: t, metric: m, worse_than_baseline_by: -1}\n", "-1; expected how much worse"),
     ("R{task: t, metric: m, below: 2, unit: pints}\n", "unit: 'pints' is not one of %, points"),
-    ("confidence: 95\nR{task: t, metric: m, below: 2}\n", "line 1, confidence: 95; expected"),
-    ("confidence: 0.9\nR{task: t, metric: m, below: 2}\n", "0.9; expected a number from 0.95"),
     ("confidence: 1\nR{task: t, metric: m, below: 2}\n", "line 1, confidence: 1; expected"),
+    ("confidence: 0.9\nR{task: t, metric: m, below: 2}\n", "0.9; expected a number from 0.95"),
     (
         "R{task: t, metric: m, below: 2}\n  - {task: t, metric: m, below: 3}\n",
         "line 3, rules > entry 2 > below: the same number and condition as in line 2",
@@ -183,9 +175,11 @@ task: mine, metric: share, group: looks, below: 2 | share of mine is not split i
 task: mine, metric: gap, unit: '%', below: 2 | unit: %, but gap of mine is in points
 task: mine, metric: odd, within: 2 | odd of mine has no null value
 task: mine, metric: odd, worse_than_baseline_by: 2 | odd of mine has no direction that is worse
-task: mine, metric: part, below: 10 | never be missed: part is a share, from 0 to 1
-task: mine, metric: share, above: 0 | never be missed: share is in %, from 0 to 100
+task: mine, metric: part, below: 10 | expected a number between 0 and 1 (unit: share)
+task: mine, metric: share, above: 0 | expected a number between 0 and 100 (unit: %)
 task: mine, metric: share, within: 101 | within: 101 can never
+task: mine, metric: gap, within: 0 | expected a number between 0 and inf (unit: points)
+task: mine, metric: gap, worse_than_baseline_by: -1 | expected a number between 0 and inf
 """
 
 
