@@ -93,20 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _any_tasks(arguments: argparse.Namespace, paths: Sequence[Path]) -> dict[str, catalogue.Task]:
     """Those of --task, by name."""
     metric, wanted = arguments.metric, arguments.any_tasks
-    if not (metric and wanted):
-        if metric or wanted or arguments.cluster:
-            raise UsageError(
-                "--metric METRIC and --task TASK go together, with or without --cluster"
-            )
-        return {}
-    below = any_task.samples_below(paths)
+    if bool(metric) != bool(wanted) or (arguments.cluster and not metric):
+        raise UsageError("--metric METRIC and --task TASK go together, with or without --cluster")
+    below = any_task.samples_below(paths) if wanted else {}
     for name in wanted:
-        if not below.get(name):
-            near = nearest(
-                name,
-                sorted(filter(below.get, below)),
-                "" if any(below.values()) else "there are none at all",
-            )
+        if name not in below:
+            near = nearest(name, sorted(below), "" if below else "there are none at all")
             raise UsageError(f"--task {name}: it has no samples there (--log_samples); {near}")
     return {
         name: any_task.task_of(name, [metric], arguments.cluster, below[name]) for name in wanted

@@ -25,7 +25,7 @@ Samples = Sequence[tuple[Path, Json]]
 
 
 def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
-    """Task -> its `Samples` below folders or of results files; none without --log_samples.
+    """Task -> its `Samples` below folders or of results files; no task without --log_samples.
     UsageError for a path that is not there."""
     result: dict[str, list[tuple[Path, Json]]] = {}
     for file, _ in files([Place(path) for path in paths], (), []):
@@ -34,8 +34,8 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
             with suppress(Unreadable):  # `runs.find` says why; a baseline has its records already
                 content = clean(json_of(file))
                 for task in mapping(content, "configs"):
-                    read = samples_of(file, task, content)
-                    result.setdefault(task, []).extend((path, content) for path in read)
+                    for path in samples_of(file, task, content):
+                        result.setdefault(task, []).append((path, content))
     return result
 
 

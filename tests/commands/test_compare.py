@@ -169,7 +169,6 @@ def test_without_samples_it_is_refused(pair, toy):
         ),
         ({"scenes": range(20, 32)}, "other documents: 12 against 12, of which 0 are the same"),
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),
-        ({"version": 2.0}, "asked otherwise: version 1 against 2"),
         (
             {"chat_template_sha": "abc"},
             "asked otherwise: chat template none against the model's; compare --across "
@@ -202,7 +201,6 @@ def of_model(**changes):
         ("chat_template", {"chat_template_sha": "abc"}, "chat template none against the model's"),
         ("system", {"system_instruction_sha": "abc"}, "system instruction none against abc"),
         ("wording", {"metadata": {"wording": 2}}, "wording paper against 2"),
-        ("dtype", of_model(model_dtype="torch.float16"), "dtype unknown against float16"),
         (
             "dtype",
             of_model(model_args={"dtype": "auto", "load_in_4bit": True}),
