@@ -57,7 +57,7 @@ def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are():
         ("gate results --ruls=x", "gate: error: no option '--ruls'; did you mean --rules?"),
         ("gate results --rules x --xyz", "no option '--xyz'; expected one of -h, --help, --rules"),
         ("export results --to hubs", "argument --to: invalid choice: 'hubs'; did you mean hub?"),
-        ("items hb x", "argument ACTION: invalid choice: 'hb'; did you mean hbb?"),
+        ("items hb x", "argument BENCHMARK: invalid choice: 'hb'; did you mean hbb?"),
         ("tasks hbb mist", "lm-eval-bias tasks: error: unrecognized arguments: mist"),
     ],
 )

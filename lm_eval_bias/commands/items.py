@@ -13,36 +13,21 @@ from tqdm import tqdm
 from lm_eval_bias import writing
 from lm_eval_bias.authoring import drafts
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.commands import examples, filled, formatter
 from lm_eval_bias.usage import UsageError
 
 # Arguments of a model that must stand in no file.
 _SECRET = re.compile(r"(\b\w*(?:token|key|secret|password|header)\w*)=[^,]*", re.I)
 
 
-DESCRIPTION = """Write new items in a paper's way, with a model of the harness: a file for
---metadata items=FILE."""
+DESCRIPTION = """Write new items for a benchmark with a model of the harness, for --metadata
+items=FILE: an item from each row of a file, in the steps of its paper. An answer that fails its
+check is asked for again, up to --tries times. A journal beside OUT keeps all answers; the same
+command continues from it."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name in pipelines.pipelines():
-        _add_writer(actions, name)
-
-
-def _add_writer(actions: Any, name: str) -> None:
-    parser = actions.add_parser(name, help=f"write items for {name}", formatter_class=formatter)
-    parser.description = filled(
-        f"Make an item for {name} from each row of a file, in the steps of its paper. An"
-        " answer that fails its check is asked for again, up to --tries times. A journal "
-        "beside OUT keeps all answers; the same command continues from it."
-    )
-    example = f"items {name} --from rows.csv --out items.jsonl --model"
-    parser.epilog = examples(
-        f"{example} hf --model_args pretrained=MODEL\n"
-        f"{example} openai-chat-completions --model_args model=NAME --batch_size 8"
-    )
     add = parser.add_argument
+    add("benchmark", metavar="BENCHMARK", choices=[*pipelines.pipelines()], help="such as hbb")
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"
     add("--from", dest="rows", metavar="FILE", required=True, help=rows)
     add("--model", metavar="TYPE", required=True, help="the writer's type, as for lm_eval")
@@ -62,7 +47,7 @@ def _add_writer(actions: Any, name: str) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    name, out, tries = arguments.action, arguments.out, arguments.tries
+    name, out, tries = arguments.benchmark, arguments.out, arguments.tries
     journal = out.with_name(f"{out.stem}.journal.jsonl")
     if out.suffix != ".jsonl":
         raise UsageError(f"--out {out}: expected a file that ends in .jsonl")
