@@ -120,12 +120,13 @@ class Task:
         """How many documents there are: what `documents.json` beside the YAML says, or `count`."""
         return _counts(self.path.parent).get(self.name) or self.count()
 
-    def count(self) -> int | None:
-        """Make and count the documents; None where only the harness can tell."""
+    def count(self, **files: str) -> int | None:
+        """Make and count the documents; None where only the harness can tell. files: a person's
+        own, by option."""
         build = self.builder
         if build is None:
             return None
-        given = with_resolved_paths(self.metadata, self.path)
+        given = with_resolved_paths(self.metadata, self.path) | files
         arguments = {**given, **read_options(self.name, given, self.options), **self.dataset_kwargs}
         count = getattr(build, "count", None)
         return (

@@ -7,7 +7,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data import schema
 from lm_eval_bias.data.content import read
-from lm_eval_bias.usage import UsageError, read_options
+from lm_eval_bias.usage import UsageError
 
 DESCRIPTION = """List what is wrong with files that replace a task's items, groups or data: file,
 line, field and cause. A table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in
@@ -42,10 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"{' and '.join(files)} stand for the same option; give one file for each of "
             f"{', '.join(known)}"
         )
-    paths = {**own, **given}
-    loaded = schema.load(known, **paths)
-    settings = read_options(task.name, {**task.metadata, **paths}, task.options)
-    documents = task.builder.count(**{**settings, **paths, **task.dataset_kwargs})
+    loaded = schema.load(known, **{**own, **given})
+    documents = task.count(**given)
     for option, path in given.items():
         counts = known[option].holds(loaded[option]).items()
         listed = ", ".join(f"{n:,} {name}" for name, n in counts)

@@ -59,22 +59,14 @@ def fetch(releases: list[sources.Source]) -> None:
 
 
 def listing(releases: list[sources.Source]) -> None:
-    """Print each source, where its files are looked for, and each file with its size and state."""
+    """Print each source, where its files are looked for, and each file with its bytes and state."""
     for release in releases:
-        folder, files = release.folder(), release.files
-        unknown = sum(about.bytes is None for about in files.values())
-        size = f"{sum(about.bytes or 0 for about in files.values()):,} bytes"
-        size += f" and {count(unknown)} of unknown size" if unknown else ""
-        commit = f"{release.repository} on GitHub, commit {release.commit[:8]}"
-        print(f"{release.name}: {commit}; {count(len(files))}, {size}")
+        folder = release.folder()
+        print(f"{release.name}: {release.repository} on GitHub, commit {release.commit[:8]}")
         print(f"  {folder}")
         rows = []
-        for file, about in files.items():
+        for file, about in release.files.items():
             state = "differs" if (folder / file).is_file() else "missing"
             state = "kept" if downloads.is_kept(folder / file, about.checksum) else state
             rows.append((f"  {file}", f"{about.bytes:,}" if about.bytes else "?", state))
         print(columns(rows, right={1}))
-
-
-def count(files: int) -> str:
-    return f"{files} file{'s' * (files != 1)}"

@@ -7,7 +7,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from math import isfinite, nan
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def widths(given: Sequence[str]) -> dict[str, float]:
             number = float(value)
         except ValueError:
             number = nan
-        if not isfinite(number) or number <= 0:
+        if not 0 < number < inf:
             raise UsageError(
                 f"--width {text}: expected a number above 0, METRIC=VALUE or TASK/METRIC=VALUE"
             )
@@ -237,24 +237,20 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {error}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
-    rows: list[tuple[str, ...]] = [
-        ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "")
-    ]
-    needed = []
-    cannot = defaultdict(list)
+    rows, needed, cannot = [], [], defaultdict(list)
     for metric, width in chosen:
         made = pilot.sized(metric.name, width)
         if made.cannot:
             cannot[made.cannot].append(metric.name)
-            continue
-        needed.append(made.needed)
-        rows.append((metric.name, metric.unit, *_row(made, total, metric.unit)))
+        else:
+            needed.append(made.needed)
+            rows.append((metric.name, metric.unit, *_row(made, total, metric.unit)))
     whole = whole_task(pilot.task, tasks)
     share = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
     lines = [f"{title}: {run.n:,}{share}, {clusters:,} cluster{'s' * (clusters != 1)}"]
-    if needed:
-        shown = table.columns(rows, right={2, 3, 4})
-        lines += [f"  {line}" for line in shown.splitlines()]
+    if rows:
+        head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "")
+        lines.append(textwrap.indent(table.columns([head, *rows], right={2, 3, 4}), "  "))
     for cause, names in cannot.items():
         lines.append(_filled(f"{', '.join(names)}: cannot be planned, since {cause}."))
     enough = [n for n in pilot.ends if pilot.grown[:, n].min() >= FEWEST_CLUSTERS]
@@ -265,12 +261,14 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         )
     reached = [n for n in needed if n is not None]
     if len(reached) < len(needed):
-        line = "It is not certain that all of these can be reached with the"
-        lines.append(f"  {line} {total:,} documents of {whole}.")
-    elif reached:
-        most = max(reached)
-        line = f"For all of this table: {most:,} documents: lm_eval --tasks {whole} --limit {most}"
-        lines.append(f"  {line}")
+        lines.append(
+            "  It is not certain that all of these can be reached with the "
+            f"{total:,} documents of {whole}."
+        )
+    elif most := max(reached, default=0):
+        lines.append(
+            f"  For all of this table: {most:,} documents: lm_eval --tasks {whole} --limit {most}"
+        )
     return "\n".join(lines)
 
 

@@ -37,7 +37,6 @@ def test_what_one_task_takes_another_may_lack(folder, command):
     "arguments, message",
     [
         ("groups.yaml --for mist_wabbt", "no task 'mist_wabbt'; did you mean mist_wabt?"),
-        ("absent.yaml --for mist_wabt", "cannot read absent.yaml: No such file or directory"),
         (
             "rows.tsv --for mist_wabt",
             "rows.tsv holds a table, but mist_wabt takes groups, names in YAML",

@@ -84,11 +84,11 @@ def test_list_says_where_files_are_and_which_are_missing(released, server, told,
     assert told("list") == (
         0,
         [
-            "one: someone/one on GitHub, commit oooooooo; 2 files, 1,000,008 bytes",
+            "one: someone/one on GitHub, commit oooooooo",
             f"{folder(tmp_path, 'one')}",
             "first.csv 8 kept",
             "big.bin 1,000,000 missing",
-            "two: someone/two on GitHub, commit tttttttt; 1 file, 7 bytes",
+            "two: someone/two on GitHub, commit tttttttt",
             f"{folder(tmp_path, 'two')}",
             "all_of_it.csv 7 kept",
         ],
@@ -119,6 +119,4 @@ def test_a_file_of_unknown_size_is_known_by_its_id_in_git(released, server, told
     server.files[f"/someone/two/{'t' * 40}/data/unseen"] = content
     kept = folder(tmp_path, "two") / "unseen"
     assert told("fetch", "two") == (0, [f"two/unseen: fetched, 6 bytes, {kept}"])
-    lines = told("list", "two")[1]
-    assert lines[0].endswith("; 1 file, 0 bytes and 1 file of unknown size")
-    assert lines[2] == "unseen ? kept"
+    assert told("list", "two")[1][2] == "unseen ? kept"
