@@ -1,14 +1,13 @@
 """A page in a real browser: Chromium without a window, and axe-core, which looks for what keeps
 people from reading it."""
 
+import shutil
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from lm_eval_bias.commands import report
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / ".axe" / "axe.min.js"
@@ -39,7 +38,8 @@ class Seen(NamedTuple):
 @contextmanager
 def chromium():
     """Skips where a machine has no Chromium. Only axe.min.js can be missing later."""
-    program = report.chromium()
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         pytest.skip("no Chromium on this machine")
     sync_api = pytest.importorskip("playwright.sync_api")

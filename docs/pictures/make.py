@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from lm_eval_bias import cli
-from lm_eval_bias.commands import report
 
 LARGEST = 250_000
 """Bytes that the picture may have."""
@@ -76,7 +76,8 @@ def main() -> int:
     if arguments.gallery:
         gallery(arguments.gallery)
         return 0
-    program = report.chromium()
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         sys.exit("no Chromium on this machine")
     from playwright.sync_api import sync_playwright

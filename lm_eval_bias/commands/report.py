@@ -1,17 +1,13 @@
 """`lm-eval-bias report`: finished runs as pages, with the tables and figures of the papers."""
 
 import argparse
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import textwrap
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from lm_eval_bias import __version__, catalogue, writing
+from lm_eval_bias import __version__, catalogue
 from lm_eval_bias.commands import finished, plan
 from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import report as page
@@ -58,11 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also citations.bib, for this program and the tasks' papers",
     )
-    add(
-        "--brief",
-        action="store_true",
-        help="also brief.html, for a model card or a review board, and brief.pdf by Chromium",
-    )
+    add("--brief", action="store_true", help="also brief.html, for a model card or a review board")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             declared,
             arguments.output,
             drawing,
-            printed if arguments.brief else None,
+            arguments.brief,
             arguments.latex_papers,
             answers,
             cited(tasks) if arguments.cite else "",
@@ -111,32 +103,6 @@ def cited(tasks: Sequence[catalogue.Task]) -> str:
 }}"""
     papers = dict.fromkeys(entry for task in tasks for entry in task.citations)
     return "\n\n".join([program, *papers, ""])
-
-
-def chromium() -> str | None:
-    """The Chromium on PATH."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next(filter(None, map(shutil.which, names)), None)
-
-
-def printed(html: str) -> bytes | None:
-    """A page as PDF, by the Chromium on PATH; None, and a line that says so, where that fails."""
-    program = chromium()
-    if program is None:
-        print("no Chromium on PATH, so no brief.pdf: print brief.html", file=sys.stderr)
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        brief, pdf = Path(folder, "brief.html"), Path(folder, "brief.pdf")
-        writing.whole(brief, html)
-        command = [program, "--headless", "--disable-gpu", f"--user-data-dir={folder}/profile"]
-        if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's sandbox refuses root
-            command.append("--no-sandbox")
-        command += ["--no-pdf-header-footer", f"--print-to-pdf={pdf}", brief.as_uri()]
-        done = subprocess.run(command, capture_output=True)
-        if pdf.is_file():
-            return pdf.read_bytes()
-        print(f"{program} made no brief.pdf (status {done.returncode})", file=sys.stderr)
-        return None
 
 
 def task_info(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
@@ -123,16 +123,16 @@ def write(
     known: Mapping[str, TaskInfo],
     output: Path,
     drawing: Any,
-    brief: Callable[[str], bytes | None] | None = None,
+    brief: bool = False,
     latex_papers: bool = False,
     answers: Reader = lambda run: None,
     cited: str = "",
 ) -> list[verdict.Tested]:
     """Write the report; returns its tests.
 
-    drawing: `figures.draw.files`. brief: a page -> its PDF, for `brief.html`. answers: of runs with
-    and without thinking. cited: BibTeX. UsageError for a folder that holds other things, or that
-    cannot be written.
+    drawing: `figures.draw.files`. brief: whether with `brief.html`. answers: of runs with and
+    without thinking. cited: BibTeX. UsageError for a folder that holds other things, or that cannot
+    be written.
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
@@ -149,11 +149,9 @@ def write(
         folder.write(model.file, writer.page(model))
     overview, first = writer.overview(finished, of_thinking(finished.runs, answers))
     folder.write("index.html", overview)
-    if brief is not None:
+    if brief:
         page = _page("report_brief.html", page="brief.html", known=known, **first)
         folder.write("brief.html", page)
-        if pdf := brief(page):
-            folder.write("brief.pdf", pdf)
     if cited:
         folder.write("citations.bib", cited)
     folder.finish()
