@@ -120,7 +120,6 @@ def found(arguments: argparse.Namespace) -> Runs:
         catalogue.measured(arguments.include_path),
         arguments.tasks,
         getattr(arguments, "across", ()),
-        getattr(arguments, "name", ()),
     )
 
 

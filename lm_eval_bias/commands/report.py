@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lm_eval_bias import __version__, catalogue
 from lm_eval_bias.commands import finished, plan
-from lm_eval_bias.results import runs, verdict
+from lm_eval_bias.results import verdict
 from lm_eval_bias.show import report as page
 from lm_eval_bias.show.exhibited import TaskInfo
 from lm_eval_bias.show.folder import Folder
@@ -32,14 +32,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("report"),
         help="the folder; an earlier report there is replaced",
-    )
-    add(
-        "--name",
-        metavar="RUN=NAME",
-        type=runs.Place.named,
-        action="append",
-        default=[],
-        help="name the model of a folder or file below RUNS",
     )
     finished.add_tasks(parser)
     add("--no_figures", action="store_true", help="without figures and the extra `report`")

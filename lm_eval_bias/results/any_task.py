@@ -28,7 +28,7 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
     """Task -> its `Samples` below folders or of results files; no task without --log_samples.
     UsageError for a path that is not there."""
     result: dict[str, list[tuple[Path, Json]]] = {}
-    for file, _ in files([Place(path) for path in paths], (), []):
+    for file, _ in files([Place(path) for path in paths], []):
         name = DATED.match(file.name)
         if file in paths or file.name == UNDATED or (name and name["kind"] == "json"):
             with suppress(Unreadable):  # `runs.find` says why; a baseline has its records already

@@ -106,14 +106,6 @@ class Place(NamedTuple):
         name, _, path = text.partition("=")
         return cls(Path(text)) if os.path.exists(text) or not path else cls(Path(path), name)
 
-    @classmethod
-    def named(cls, text: str) -> Place:
-        """PATH=NAME."""
-        path, _, name = text.partition("=")
-        if not name:
-            raise ValueError(text)
-        return cls(Path(path), name)
-
 
 class Run(NamedTuple):
     """One task, asked of one model. None is what no file says.
@@ -307,16 +299,14 @@ def find(
     known: Mapping[str, Task] = MappingProxyType({}),
     tasks: Collection[str] | None = None,
     across: Collection[str] = (),
-    names: Sequence[Place] = (),
 ) -> Runs:
     """All runs below some folders, or in some files, which may be a baseline.
 
     Of the same model and task the newest in the paper's wording counts, or an older one that asked
     more documents; a model with and without thinking is two. Parts count once `merge` has put them
     together. known: the tasks by name.
-    across: values of `ACROSS`, which then name models. names: of models; a file `NAME` gives one,
-    too. UsageError for a path or a task that is not there, without results, and for a name that is
-    not of one model.
+    across: values of `ACROSS`, which then name models. UsageError for a path or a task that is not
+    there, without results, and for a name that is not of one model.
     """
     places = [path if isinstance(path, Place) else Place(path) for path in paths]
     places = [
@@ -329,7 +319,7 @@ def find(
     read = []
     notes: list[str] = []
     samples, phrases = [], []
-    for path, place in files(places, names, notes):
+    for path, place in files(places, notes):
         name = DATED.match(path.name)
         if name and name["kind"] == "jsonl":
             samples.append(path)
@@ -352,7 +342,7 @@ def find(
                 again = "if it was cut off or changed, run again, or delete it"
                 notes.append(f"{path}: cannot be read: {error.cause}; {again}")
     unread = tuple(shortened(note, NOTE) for note in notes)
-    for place in dict.fromkeys([*places, *names, *(run.place for run in read)]):
+    for place in dict.fromkeys([*places, *(run.place for run in read)]):
         models = len({run.identity for run in read if run.place == place})
         if place.name and models != 1:
             raise UsageError(
@@ -474,11 +464,8 @@ def against(key: str, first: str, second: str) -> str:
 # ---- Files
 
 
-def files(
-    places: Sequence[Place], names: Sequence[Place], notes: list[str]
-) -> Iterator[tuple[Path, Place]]:
+def files(places: Sequence[Place], notes: list[str]) -> Iterator[tuple[Path, Place]]:
     seen = set()
-    given = {os.path.realpath(name.path): name for name in names}
 
     def unreadable(error: OSError) -> None:
         notes.append(f"{error.filename}: cannot be read: {error.strerror or error}")
@@ -496,15 +483,13 @@ def files(
             where = os.path.realpath(file)  # of a link in a circle, too
             if where not in seen and (file.is_file() or file.is_symlink()):
                 seen.add(where)
-                yield file, _named(file, place, given)
+                yield file, _named(file, place)
 
 
-def _named(file: Path, place: Place, given: Mapping[str, Place]) -> Place:
+def _named(file: Path, place: Place) -> Place:
     """The place of a file: the nearest one above it with a name."""
     top = place.path if place.path.is_dir() else place.path.parent
-    for path in () if place.name else (file, *file.parents):
-        if name := given.get(os.path.realpath(path)):
-            return name
+    for path in () if place.name else file.parents:
         if (path / NAME).is_file():
             return Place(path, content_of(path / NAME).decode(errors="replace").strip())
         if path == top:

@@ -182,17 +182,20 @@ def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
 
 
 def test_a_name_lies_in_the_folder_or_is_given_for_it(tmp_path):
-    """The nearest counts; one that the path itself has comes before all."""
+    """The nearest counts; one that a path itself has comes before all."""
     for i, folder in enumerate(("a", "a/b", "a/b/c", "d")):
         made_up(tmp_path / folder, "/data/3f2a", VALUES, minutes=i, task=f"t{i}")
     (tmp_path / "a" / "name.txt").write_text("with template\n")
     (file,) = (tmp_path / "a").glob("*.json")
-    for place, names, models in (
-        (tmp_path, [f"{tmp_path}/a/b/c=T=0"], ["with template", "with template", "T=0", "3f2a"]),
-        (file, [], ["with template"]),
-        (Place(tmp_path, "x"), [], ["x"] * 4),
+    for places, models in (
+        (
+            [Place(tmp_path / "a/b/c", "T=0"), tmp_path],
+            ["with template", "with template", "T=0", "3f2a"],
+        ),
+        ([file], ["with template"]),
+        ([Place(tmp_path, "x")], ["x"] * 4),
     ):
-        found = find([place], names=list(map(Place.named, names))).runs
+        found = find(places).runs
         assert [run.model for run in sorted(found, key=lambda run: run.task)] == models
 
 
