@@ -53,20 +53,6 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
     assert status == 1 and not out and message in err.splitlines()[-1]
 
 
-def test_rows_stand_below_their_titles(tmp_path, monkeypatch, run):
-    monkeypatch.setenv("COLUMNS", "120")
-    for i, (name, value) in enumerate((("a", 9.0), ("b", -1.0))):
-        made_up(tmp_path, name, {"gap": (value, 1.0, 0, None), "n": (value, None)}, minutes=i)
-    lines = run(tmp_path, "--sort", "gap")[1].splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("version 1"))
-    assert lines[at : at + 4] == [
-        "version 1, documents 100, chat template none",
-        f"model  {'gap (points, best near 0)':31}  n (points)",
-        f"b      {'-1.0 [-3.0, 1.0] rank 1 of 2, a':30}  {'-1.0':>10}",
-        f"a      {' 9.0 [7.0, 11.0] rank 2 of 2, b':30}  {'9.0':>10}",
-    ]
-
-
 def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_path, run):
     made_up(tmp_path, "model", {"gap": (1.0, 1.0)})
     made_up(tmp_path, "model", {"gap": (2.0, 1.0)}, minutes=1)

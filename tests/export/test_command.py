@@ -53,14 +53,12 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
 
 
 MISTAKES = """
-absent --to hub --dataset_id a/b | absent is not there
 runs --to hub | --to hub needs --dataset_id OWNER/NAME
 runs --to hub --dataset_id bench | --dataset_id bench: expected OWNER/NAME
 runs --to hub --dataset_id a/b | there are 2; choose with --model: org/one, org/two
 runs --to hub --dataset_id a/b --model org/on | no run is of that model; did you mean org/one?
 runs --to every-eval-ever --output absent | --output absent: expected a folder that is there
 runs --to every-eval-ever --model_id org/x | --model_id is of one model, and there are 2
-runs --to every-eval-ever --tasks mina | --tasks mina: no run has it; did you mean mine?
 runs --to every-eval-ever --metrics gup | --metrics gup: no run has that number; did you mean gap?
 runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export to hub
 """
