@@ -11,12 +11,11 @@ from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.commands import finished
-from lm_eval_bias.data.bounds import Json, Unreadable, content_of, loads
+from lm_eval_bias.data.bounds import Unreadable, content_of, loads
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import Result
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import of_model
-from lm_eval_bias.results.samples import mapping
 from lm_eval_bias.usage import UsageError
 
 FORMATS = ("hub", "every-eval-ever")
@@ -142,15 +141,9 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
     files = {}
     for path, content in made.items():
         file = arguments.output / path
-        if old := _read(file):
-            before: Json = {}
-            with suppress(ValueError):
-                before = mapping(loads(old))
-            if before.get("evaluation_id") != content["evaluation_id"]:
-                raise UsageError(
-                    f"{file} is there, and is no record of {content['evaluation_id']}; move it"
-                )
-            content["retrieved_timestamp"] = before.get("retrieved_timestamp")
+        old = _read(file)
+        with suppress(ValueError, KeyError, TypeError):  # written again, it stays as it was
+            content["retrieved_timestamp"] = loads(old)["retrieved_timestamp"]
         files[file] = f"{json.dumps(content, indent=2, allow_nan=False)}\n"
     writing.together(files)
     folder = arguments.output / "data" / records.COLLECTION

@@ -202,21 +202,6 @@ def test_an_export_again_is_the_same_files(tmp_path, run, monkeypatch):
     assert len(files()) == 10
 
 
-def test_what_is_not_its_own_is_not_overwritten(tmp_path, run):
-    run_of(tmp_path / "runs", "org/model", {"x": (1.0, 0.5, None, "lower")})
-    run(tmp_path / "runs", "--output", tmp_path)
-    (file,) = (tmp_path / "data").rglob("*.json")
-    for content in ("{}", '{"evaluation_id": "another"}', "[" * 10_000):
-        file.write_text(content)
-        status, out, err = run(tmp_path / "runs", "--output", tmp_path)
-        assert (
-            status == 1
-            and not out
-            and "is no record of mine.x/org/model" in err
-            and file.read_text() == content
-        )
-
-
 def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, run):
     run_of(tmp_path, "org/model", VALUES)
     run_of(tmp_path, "org/other", VALUES, minutes=1)
