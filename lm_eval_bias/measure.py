@@ -32,6 +32,7 @@ Frames = Mapping[str, Any]
 """Name -> data frame, or numbers of each group."""
 GroupRows = Callable[..., Any]
 """`rows` of `Counted.tables`."""
+ByMetric = Mapping[str, "Number"]
 Named = list[tuple[Record, dict[str, "Number"]]]
 """(names, metric -> number) of each group."""
 
@@ -66,8 +67,7 @@ class Number(NamedTuple):
     """A value in the unit of its metric; NaN where undefined.
 
     stderr: standard error. low, high: 95 % interval. clusters: effective number of clusters, None
-    where unknown. n: units in the mean, share or count; in a summary None for all records of its
-    group.
+    where unknown. n: units in the mean, share or count.
     """
 
     value: float
@@ -174,8 +174,8 @@ class Summary(NamedTuple):
     finer numbers, flat rows of equal columns.
     """
 
-    values: Mapping[str, Number]
-    groups: Mapping[str, Mapping[str, Number]] = {}
+    values: ByMetric
+    groups: Mapping[str, ByMetric] = {}
     tables: Mapping[str, Table] = {}
 
     def number(self, key: tuple[str, str | None]) -> Number:
@@ -187,7 +187,7 @@ class Summary(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The summary of a measure that is written as units and values.
+    """How records add up to a summary.
 
     units: (records, **options) -> name -> data frame of what is counted; rows whose column `apart`
     is true are outside the whole. values: name -> function (units, total) -> metric -> (value, n);
@@ -320,16 +320,15 @@ def with_intervals(metric: Metric, estimates: Any, alpha: float = 0.05) -> list[
 class Measure(NamedTuple):
     """How a benchmark's answers become numbers.
 
-    record: (document, results of its requests) -> plain data. counted: a `Counted`, or a function
-    (records, errors=..., **options) -> Summary; without errors it leaves out standard errors,
-    intervals, p values and tables. repeats: several answers to a document are several records.
-    one_record_per_document: they are one, made by `record(document, all answers)`. clusters: for
-    each clustering its columns: strata, and last the cluster, None for none. A column may hold a
-    list, a value for each part of a record. tabled: metrics of the tables alone.
+    record: (document, results of its requests) -> plain data. repeats: several answers to a
+    document are several records. one_record_per_document: they are one, made by `record(document,
+    all answers)`. clusters: for each clustering its columns: strata, and last the cluster, None for
+    none. A column may hold a list, a value for each part of a record. tabled: metrics of the tables
+    alone.
     """
 
     record: Callable[[Document, Sequence[Any]], Record]
-    counted: Any
+    counted: Counted
     metrics: Sequence[Metric]
     repeats: bool = False
     one_record_per_document: bool = False
@@ -374,15 +373,19 @@ class Measure(NamedTuple):
         return Sample(len(units), *pairs)
 
     def summary(self, records: Records, *, errors: bool = True, **options: Any) -> Summary:
-        records = without_checks(records)
-        if not isinstance(self.counted, Counted):
-            return self.counted(records, errors=errors, **options)
-        if not records:
-            nothing = {m.name: 0.0 if m.unit == "count" else nan for m in self.metrics}
-            return Summary({name: Number(x, clusters=0, n=0) for name, x in nothing.items()})
+        """errors: without them there are no standard errors, intervals, p values and tables."""
         from lm_eval_bias.metrics.errors import Sample
 
-        frames = self.counted.frames(records, options)
+        asked = without_checks(records)
+        beside = {m.name: responds(records, m) for m in self.metrics if m.name == RESPONDS.name}
+        if IN_FORM in self.metrics:
+            forms = [form for r in asked if (form := r.get(IN_FORM.name)) is not None]
+            beside[IN_FORM.name] = Number(100 * mean(forms), n=len(forms))
+        if not asked:
+            nothing = {m.name: 0.0 if m.unit == "count" else nan for m in self.metrics}
+            none = {name: Number(x, clusters=0, n=0) for name, x in nothing.items()}
+            return Summary({**none, **beside})
+        frames = self.counted.frames(asked, options)
         samples = {
             name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
             for name in self.counted.values
@@ -400,7 +403,7 @@ class Measure(NamedTuple):
 
         finer = self.counted.tables
         tables = finer(frames, rows) if finer and errors else {}
-        return Summary(groups.numbers()[0][1], split, tables)
+        return Summary({**beside, **groups.numbers()[0][1]}, split, tables)
 
     def replicated(
         self, runs: Sequence[Records], options: Options
@@ -548,14 +551,6 @@ def without_checks(records: Records) -> list[Any]:
     return [record for record in records if CHECK not in record]
 
 
-def _with_responds(measure: Measure, records: Records, summary: Summary) -> Summary:
-    name = RESPONDS.name
-    if not isnan(summary.number((name, None)).value):  # the measure counts it itself
-        return summary
-    values = {m.name: responds(records, m) for m in measure.metrics if m.name == name}
-    return summary._replace(values={**summary.values, **values})
-
-
 def responds(records: Records, metric: Metric) -> Number:
     """`RESPONDS`: the mean over checks with all their questions answered, which are as many as the
     most of a check."""
@@ -667,27 +662,19 @@ def without_unseen(
         return None
     others = [record.get(column, record) for record in records]
     with logging_disabled():
-        return _with_responds(measure, others, measure.summary(others, errors=errors, **options))
+        return measure.summary(others, errors=errors, **options)
 
 
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
     others = without_unseen(measure, records, options, errors=True)
     names = [metric.name for metric in measure.metrics]
-    if IN_FORM in measure.metrics:
-        asked = without_checks(records)
-        forms = [form for r in asked if (form := r.get(IN_FORM.name)) is not None]
-        in_form = Number(100 * mean(forms), n=len(forms))
-        summary = summary._replace(values={**summary.values, IN_FORM.name: in_form})
-    summary = _with_responds(measure, records, summary)
     if lacking := [name for name in names if name not in summary.values]:
         raise UsageError(f"metric {lacking[0]} is declared, but the summary has no value for it")
 
     def completed(metric: str, group: str | None, number: Number) -> Number:
         if others and not isnan(number.value):
-            number = widened_to_cover(number, others.number((metric, group)))
-        if number.n is None and group is None:
-            number = number._replace(n=len(without_checks(records)))
+            return widened_to_cover(number, others.number((metric, group)))
         return number
 
     values = {name: completed(name, None, summary.values[name]) for name in names}
@@ -697,7 +684,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         if name in summary.groups
     }
     more = {
-        SEEN: _seen(measure, records, summary, others or summary),
+        SEEN: _seen(measure, records, values, (others or summary).values),
         THOUGHT: _thought(measure, records, values, options),
     }
     more = {name: table for name, table in more.items() if table}
@@ -705,7 +692,7 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
 
 
 def _thought(
-    measure: Measure, records: Sequence[Record], values: Mapping[str, Number], options: Options
+    measure: Measure, records: Sequence[Record], values: ByMetric, options: Options
 ) -> Table:
     """How many thought, in percent, and each primary number with and without."""
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
@@ -717,30 +704,31 @@ def _thought(
         return [row]
     row[CLOSED] = 100 * mean(record[CLOSED] for record in records)
     row[TOKENS] = mean(record[TOKENS] for record in records)
-    ways = {"value": values, WITHOUT_THINKING: without.values}
-    return [
-        {"metric": m.name, **{way: float(of[m.name].value) for way, of in ways.items()}, **row}
-        for m in measure.metrics
-        if m.primary
-    ]
+    return _both_ways(measure, values, WITHOUT_THINKING, without.values, row)
 
 
-def _seen(measure: Measure, records: Sequence[Record], summary: Summary, without: Summary) -> Table:
+def _seen(
+    measure: Measure, records: Sequence[Record], values: ByMetric, without: ByMetric
+) -> Table:
     read = [record for record in records if SEEN_MASS in record]
+    if not read:
+        return []
     shares = {
         SEEN_MASS: 100 * mean(record[SEEN_MASS] for record in read),
         FIRST_TOKEN: 100 * mean(record[FIRST_TOKEN] for record in read),
         "unseen": 100 * mean(WITHOUT_UNSEEN in record for record in read),
     }
+    return _both_ways(measure, values, WITHOUT_UNSEEN, without, shares)
+
+
+def _both_ways(
+    measure: Measure, values: ByMetric, way: str, others: ByMetric, shares: Record
+) -> Table:
+    """Each primary number, and what it is in another way."""
     return [
-        {
-            "metric": metric.name,
-            "value": float(summary.values[metric.name].value),
-            WITHOUT_UNSEEN: float(without.values[metric.name].value),
-            **shares,
-        }
-        for metric in measure.metrics
-        if metric.primary and read
+        {"metric": m.name, "value": values[m.name].value, way: others[m.name].value, **shares}
+        for m in measure.metrics
+        if m.primary
     ]
 
 
@@ -906,7 +894,7 @@ def estimate(name: str, number: Number) -> dict[str, float]:
     return cells if number.n is None else {**cells, f"{name}_n": int(number.n)}
 
 
-def estimates(numbers: Mapping[str, Number], names: Iterable[str]) -> dict[str, float]:
+def estimates(numbers: ByMetric, names: Iterable[str]) -> dict[str, float]:
     """Those of some numbers, as far as they are there."""
     shown = (estimate(name, numbers[name]) for name in names if name in numbers)
     return {key: value for cells in shown for key, value in cells.items()}
@@ -916,17 +904,6 @@ def mean(values: Iterable[float | None]) -> float:
     """The mean of what is there; NaN if nothing is."""
     given = [v for v in values if v is not None]
     return sum(given) / len(given) if given else nan
-
-
-def clustered_mean(records: Records, value: str, cluster: str, unit: str = "") -> Number:
-    """The mean of a column with its interval, for a summary that needs no `Counted`. Records
-    without a value (None, NaN) do not count; those of a cluster depend on each other."""
-    from lm_eval_bias.metrics.errors import means
-
-    counted = Counted(lambda records: {value: records}, {value: means(value)})
-    metrics = [Metric(value, unit, "")]
-    measure = Measure(lambda doc, results: {}, counted, metrics, clusters=[(cluster,)])
-    return measure.summary(records).values[value]
 
 
 def percentage(count: float, total: float) -> float:

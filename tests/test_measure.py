@@ -36,7 +36,6 @@ from lm_eval_bias.measure import (
     Number,
     Row,
     Summary,
-    clustered_mean,
     clusters_of,
     first_seen,
     mean,
@@ -55,6 +54,13 @@ from tests.rule_model import RuleLM
 
 def metric(name, **changes):
     return Metric(name, "%", "Something.", primary=True, **changes)
+
+
+def mean_of_x(rows, total):
+    return {"x": (total(rows["x"]) / total(1), total(1))}
+
+
+MEAN = Counted(lambda records, **_: {"": records}, {"": mean_of_x})
 
 
 # ---- Rows
@@ -103,7 +109,7 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
 
 TOY = Measure(
     record=lambda doc, results: {},
-    counted=lambda records, **options: Summary({}),
+    counted=Counted(lambda records: {}, {}),
     metrics=[
         metric("share", by="colour", better="lower", null_value=0, cell="Table 1"),
         Metric("count", "count", "Things.", stderr=False, by="colour"),
@@ -162,16 +168,12 @@ def test_summarise_gives_each_number_its_clusters_and_one_interval():
     records = [
         {"colour": "red" if s < 12 else "blue", "scene": s, "x": y} for s in range(22) for y in x[s]
     ]
-    metrics = [Metric("gap", "points", "", by="colour"), Metric("n", "count", "", stderr=False)]
-
-    def values(x, total, **_):
-        return {"gap": (total(x["x"]) / total(1), total(1)), "n": (total(1), total(1))}
-
-    counted = Counted(lambda x, **_: {"all": x}, {"all": values})
-    summary = summarise(
-        Measure(lambda *_: {}, counted, metrics, clusters=(("scene",),)), records, {}
-    )
-    for gap, scenes in ((summary.values["gap"], x), (summary.groups["gap"]["red"], x[:12])):
+    metrics = [Metric("x", "points", "", by="colour"), Metric("n", "count", "", stderr=False)]
+    also = {"": mean_of_x, "again": lambda rows, total: {"n": (total(1), total(1))}}
+    counted = MEAN._replace(units=lambda rows: {"": rows, "again": rows}, values=also)
+    measure = Measure(lambda *_: {}, counted, metrics, clusters=(("scene",),))
+    summary = summarise(measure, records, {})
+    for gap, scenes in ((summary.values["x"], x), (summary.groups["x"]["red"], x[:12])):
         own = scenes.mean(axis=1)
         assert gap[:2] == pytest.approx((own.mean(), own.std(ddof=1) / len(own) ** 0.5))
         assert gap.low < gap.value < gap.high and gap[4:] == (len(own), 2 * len(own))
@@ -181,10 +183,8 @@ def test_summarise_gives_each_number_its_clusters_and_one_interval():
 def test_a_tests_interval_counts_systematic_errors_but_on_items_of_other_people():
     """A spread of half a deviation makes interval and error √(1 + clusters / 4) times as long."""
     docs = [{"cluster": i % 24, "side": "ab"[i % 2], "x": float(i % 5)} for i in range(48)]
-    mean = {"": lambda x, total, **_: {"x": (total(x["x"]) / total(1), total(1))}}
-    counted = Counted(lambda x, **_: {"": x}, mean)
     plain = Metric("x", "points", "", primary=True, by="side")
-    toy = Measure(lambda doc, _: doc, counted, [plain], clusters=[("cluster",)])
+    toy = Measure(lambda doc, _: doc, MEAN, [plain], clusters=[("cluster",)])
     own = summarise(toy, docs, {})
     counting = toy._replace(metrics=[plain._replace(systematic=((0.0, 0.5),))])
     for narrow, wider in (
@@ -225,14 +225,11 @@ def test_what_a_measure_declares_is_checked():
 @pytest.mark.parametrize(
     "changes, message",
     [
+        ({"clusters": (("scenes",),)}, "no usable value in column 'scenes'"),
         (
-            {
-                "counted": Counted(lambda x, **_: {"all": x}, {"all": dict}),
-                "clusters": (("scenes",),),
-            },
-            "no usable value in column 'scenes'",
+            {"metrics": [metric("x"), metric("other")]},
+            "metric other is declared, but the summary has no value",
         ),
-        ({"metrics": [metric("other")]}, "metric other is declared, but the summary has no value"),
         (
             {"exhibits": [Exhibit("T1", "A.", Rows("own"), [Column("b", "B")], "R.", "C.")]},
             "exhibit T1 shows column 'b', which its rows lack; they have a",
@@ -241,11 +238,8 @@ def test_what_a_measure_declares_is_checked():
 )
 def test_a_wrong_declaration_is_a_sentence(changes, message):
     """Before the first request, or in the results if only records show it."""
-    measure = Measure(
-        lambda doc, results: {"scene": 1, "colour": "red"},
-        lambda records, **options: Summary({"share": Number(1)}, tables={"own": [{"a": 1}]}),
-        [metric("share")],
-    )
+    counted = MEAN._replace(tables=lambda *_: {"own": [{"a": 1}]})
+    measure = Measure(lambda *_: {"x": 1, "colour": "red"}, counted, [metric("x")])
     task = task_of(measure._replace(**changes), {"text": "x", "colour": "red"})
     lm = RuleLM(say=lambda _: "red")
     results = ask(lm, {"tasks": {"colours": task}}, limit=1, bootstrap_iters=0)
@@ -274,22 +268,6 @@ def test_tables_are_the_numbers_and_the_summarys_own():
 def test_a_table_that_is_none_is_an_error(table, message):
     with refused(message):
         tables(TOY, FOUND._replace(tables={"own": table}))
-
-
-def test_a_clustered_mean_leaves_out_lost_answers_and_has_an_interval_of_clusters():
-    """Twelve clusters of two records, c and c + 1; of the last, one is lost and one NaN. Means of
-    clusters of equal size are a sample: 0.5 to 10.5, variance 11, Student's t of 10 is 2.228."""
-    pairs = [(c, c + offset) for c in range(11) for offset in (0, 1)]
-    records = [{"c": str(c), "x": x} for c, x in [*pairs, (11, None), (11, nan)]]
-    number = clustered_mean(records, "x", "c")
-    assert (number.value, number.n, number.clusters) == (pytest.approx(5.5), 22, 11)
-    assert number.stderr == pytest.approx(1.0) and number.high == pytest.approx(
-        5.5 + 2.228, abs=1e-3
-    )
-    lost = clustered_mean([{**record, "x": None} for record in records], "x", "c")
-    assert isnan(lost.value) and isnan(lost.low) and lost.n == 0
-    assert isnan(clustered_mean(records[:18], "x", "c").low)  # nine clusters
-    assert isnan(clustered_mean([], "x", "c").value)
 
 
 def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
@@ -584,23 +562,19 @@ def test_an_interval_covers_what_answers_that_were_not_shown_may_change():
     """The mean of 1 to 10 is 5.5; if 10 is hidden and 0, it is 4.5. Both have a standard error of
     0.9574, and an interval of 2.262 of it (Student's t of 9 degrees of freedom)."""
 
-    def values(x, total, **_):
-        return {"m": (total(x["x"]) / total(1), total(1))}
-
-    m = Metric("m", "points", "", primary=True, by="group")
-    counted = Counted(lambda x, **_: {"all": x}, {"all": values})
-    measure = Measure(lambda doc, results: {}, counted, [m], clusters=(("c",),))
+    m = Metric("x", "points", "", primary=True, by="group")
+    measure = Measure(lambda doc, results: {}, MEAN, [m], clusters=(("c",),))
     read = {"group": "a", "seen_mass": 0.5, "first_token": False}
     records = [{**read, "x": x, "c": x} for x in range(1, 11)]
     records[-1]["without_unseen"] = {**records[-1], "x": 0}
     found = summarise(measure, records, {})
     arm = 2.262 * 0.9574
-    for of in (found.values["m"], found.groups["m"]["a"]):
+    for of in (found.values["x"], found.groups["x"]["a"]):
         assert of[:4] == pytest.approx((5.5, 0.9574, 4.5 - arm, 5.5 + arm), abs=1e-3)
     [row] = found.tables["seen"]
     assert (row["value"], row["without_unseen"], row["unseen"]) == (5.5, 4.5, pytest.approx(10))
     records[-1]["without_unseen"]["x"] = nan
-    assert isnan(summarise(measure, records, {}).values["m"].low)
+    assert isnan(summarise(measure, records, {}).values["x"].low)
 
 
 @every_measure

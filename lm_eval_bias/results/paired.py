@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_bias.measure import (
-    Counted,
     Measure,
     Metric,
     Number,
@@ -112,7 +111,7 @@ class Replicates:
 
 def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Replicates]:
     """The numbers of runs, whose records must be of the same clusters."""
-    if not (measure.clusters and isinstance(measure.counted, Counted)):
+    if not measure.clusters:
         raise UsageError("the measure declares no clusters, so a paired comparison is impossible")
     names = [
         {

@@ -17,7 +17,7 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.harness import conversation as module
 from lm_eval_bias.harness.conversation import prompt, question, read_turns
 from lm_eval_bias.harness.task import BiasTask
-from lm_eval_bias.measure import Measure, Summary
+from lm_eval_bias.measure import Counted, Measure
 from lm_eval_bias.models.prefix import PrefixLM
 from tests.mistakes import refused
 from tests.models import tiny
@@ -236,7 +236,7 @@ DATA = {
     "custom_dataset": lambda **_: {"test": datasets.Dataset.from_list([{"x": 1}])},
     "test_split": "test",
     "request": "turns",
-    "measure": Measure(lambda doc, results: {}, lambda records, **_: Summary({}), []),
+    "measure": Measure(lambda doc, results: {}, Counted(lambda records: {}, {}), []),
 }
 
 

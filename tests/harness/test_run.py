@@ -124,7 +124,7 @@ from lm_eval_bias.benchmarks.hbb.measure import HBB
 def fail(records, **options):
     raise ArithmeticError("nothing adds up")
 
-BROKEN = HBB._replace(counted=fail)
+BROKEN = HBB._replace(counted=HBB.counted._replace(units=fail))
 """
 
 
@@ -154,7 +154,7 @@ def test_an_error_in_the_numbers_costs_neither_samples_nor_other_tasks(tmp_path,
     assert "error" not in results["configs"]["hbb"]
     (samples,) = tmp_path.rglob("samples_broken_*.jsonl")
     assert len(samples.read_text().splitlines()) == 156
-    mended = BROKEN.replace("raise", "return HBB.summary(records, **options)\n    raise")
+    mended = BROKEN.replace("raise", "return HBB.counted.units(records, **options)\n    raise")
     (tmp_path / "broken.py").write_text(mended)
     assert cli.main(["merge", "broken", str(samples), "--include_path", str(tmp_path)]) == 0
     printed = capsys.readouterr().out

@@ -366,7 +366,7 @@ def test_a_likelihood_is_not_asked_twice():
 
 
 @pytest.mark.parametrize(
-    "task, part", [("bistereo_nli_generate", "filter"), ("mist_aat", "record"), ("hbb", "counted")]
+    "task, part", [("bistereo_nli_generate", "filter"), ("mist_aat", "record"), ("hbb", "units")]
 )
 def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part):
     """An error in reading answers, making records or computing numbers. One task of two breaks, of
@@ -379,8 +379,11 @@ def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part
     broken = loaded["tasks"][task]
     if part == "filter":
         monkeypatch.setattr("lm_eval_bias.answers.filters.NLILabel.reader", fail)
+    elif part == "record":
+        broken.measure = broken.measure._replace(record=fail)
     else:
-        broken.measure = broken.measure._replace(**{part: fail})
+        counted = broken.measure.counted._replace(units=fail)
+        broken.measure = broken.measure._replace(counted=counted)
     lm = RuleLM(halo_rule, lambda _: "Neutral")
     results = ask(lm=lm, task_dict=loaded, limit=4, bootstrap_iters=0)
     assert results["results"]["bistereo_nli"]["unanswered,none"] == 0

@@ -2,16 +2,15 @@
 
 import json
 from itertools import cycle
-from math import sqrt
-from statistics import fmean, stdev
 
 import numpy as np
 import pytest
+from lm_eval_bias.metrics.errors import means
 from scipy.optimize import minimize
 from scipy.stats import norm
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Summary
+from lm_eval_bias.measure import CHECK, Counted, Measure, Metric
 from lm_eval_bias.results.runs import find
 from lm_eval_bias.results.verdict import NO, UNKNOWN, YES, judged
 from tests.rule_model import RuleLM
@@ -34,19 +33,13 @@ ECHOED = Metric(
 )
 
 
-def average(records, **_):
-    x = [r["x"] for r in records]
-    half = 1.96 * stdev(x) / sqrt(len(x))
-    ends = fmean(x) - half, fmean(x) + half
-    return Summary({"echoed": Number(fmean(x), half / 1.96, *ends, clusters=len(x))})
-
-
 @pytest.mark.slow
 def test_a_number_that_echo_has_is_no_test_unless_it_is_declared(null_models):
     """In an analogy the unbiased word is that of the prompt."""
     questions = null_models.Questions("bistereo_analogy")
-    record = lambda doc, results: {"x": results[0][0] - results[1][0]}  # noqa: E731
-    questions.measure = Measure(record, average, [ECHOED])
+    odds = lambda doc, results: {"i": str(doc), "echoed": results[0][0] - results[1][0]}  # noqa: E731
+    counted = Counted(lambda records, **_: {"": records}, {"": means("echoed")})
+    questions.measure = Measure(odds, counted, [ECHOED], clusters=[("i",)])
     questions.tests = [ECHOED]
     rows = {f: null_models.numbers_of(questions, f, 20)["echoed"] for f in ("echo", "noise")}
     own = {f: null_models.passing(ECHOED, r) for f, r in rows.items()}
