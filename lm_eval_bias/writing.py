@@ -1,7 +1,6 @@
 """Files that are written whole or not at all."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -68,33 +67,9 @@ def together(files: Mapping[Path, str | bytes]) -> None:
 
 @contextmanager
 def unfinished(folder: Path) -> Iterator[Path]:
-    """A new folder in a folder, locked while it is there. Those of processes that died are removed:
-    nobody holds their locks."""
-    for old in folder.glob(f"{BESIDE}????????"):
-        with _lock(old, wait=False) as locked:
-            if locked:
-                shutil.rmtree(old, ignore_errors=True)
-    while True:  # until no other process took it for one of those before it was locked
-        place = tempfile.TemporaryDirectory(dir=folder, prefix=BESIDE, ignore_cleanup_errors=True)
-        with place as new, _lock(Path(new), wait=True):
-            if Path(new).exists():
-                yield Path(new)
-                return
-
-
-@contextmanager
-def _lock(folder: Path, wait: bool) -> Iterator[bool]:
-    """Lock a folder, if the system can; whether it is locked."""
-    with ExitStack() as stack:
-        locked = False
-        with suppress(ImportError, OSError):
-            import fcntl  # not on Windows
-
-            descriptor = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
-            stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            locked = True
-        yield locked
+    """A new folder in a folder, removed at the end; one of a process that was killed stays."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=BESIDE, ignore_cleanup_errors=True) as new:
+        yield Path(new)
 
 
 def encoded(content: str | bytes) -> bytes:

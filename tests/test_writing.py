@@ -79,11 +79,12 @@ def report(folder, text):
     made.finish()
 
 
+def finished(folder):
+    """What no killed process left."""
+    return {name: text for name, text in contents(folder).items() if BESIDE not in name}
+
+
 MINE = {"notes.txt": "mine", "figures/mine.png": "mine", "kept/too": "mine"}
-
-
-def unfinished(folder):
-    return [*folder.rglob(f"{BESIDE}*")]
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -97,46 +98,23 @@ def test_a_report_that_was_cut_off_is_replaced_by_the_next(full, tmp_path):
             (path / name).parent.mkdir(exist_ok=True)
             (path / name).write_text(text)
         status, _ = cut_off(partial(report, path, "new"), tmp_path, at, full)
-        files = contents(path)
+        files = finished(path)
         assert files.items() >= MINE.items()
         assert files["index.html"] in ("earlier", "new")
         seen.add(files["index.html"])
         report(path, "next")
-        standing = contents(path)
+        standing = finished(path)
         assert standing.pop(LIST)
         assert standing == {**MINE, "index.html": "next", "figures/next.svg": "next"}
-        assert not unfinished(tmp_path)
     assert not status and seen == {"earlier", "new"}
 
 
 def test_a_first_report_that_was_cut_off_is_replaced_by_the_next(tmp_path):
-    status, left = 1, 0
     for at in range(1, 30):
         status, _ = cut_off(partial(report, tmp_path / str(at), "new"), tmp_path, at)
-        left += bool(unfinished(tmp_path))
         report(tmp_path / str(at), "next")
-        assert {*contents(tmp_path / str(at)).values()} >= {"next"} and not unfinished(tmp_path)
-    assert not status and left > 5
-
-
-def test_only_unfinished_folders_of_dead_processes_are_removed(tmp_path):
-    mine = [tmp_path / f"{BESIDE}{name}" for name in ("notes", "notebook")]
-    mine[0].mkdir()
-    mine[1].touch()
-    (tmp_path / f"{BESIDE}and_link").symlink_to(mine[0])
-    with writing.unfinished(tmp_path) as alive:
-        (alive / "0").touch()
-
-        def dies():
-            with writing.unfinished(tmp_path) as dead:
-                (dead / "0").touch()
-                os._exit(9)
-
-        cut_off(dies, tmp_path, 99)
-        assert len(unfinished(tmp_path)) == 5
-        writing.whole(tmp_path / "file", "whole")
-        assert (alive / "0").exists() and len(unfinished(tmp_path)) == 4
-    assert len(unfinished(tmp_path)) == 3
+        assert {*finished(tmp_path / str(at)).values()} >= {"next"}
+    assert not status
 
 
 def test_what_cannot_be_written_is_refused_before_anything_is_read(command, tmp_path, monkeypatch):
