@@ -24,7 +24,11 @@ from setuptools import build_meta
 from setuptools.build_meta import (  # hooks that need no change
     get_requires_for_build_sdist,  # noqa: F401
     get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
 )
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 HOOK = {
     # What the two others call. When the package is gone, it does nothing.
@@ -39,13 +43,6 @@ HOOK = {
     # From Python 3.15 on, which ignores the .pth file because of this one (PEP 829).
     "lm_eval_bias_autoload.start": b"lm_eval_bias_autoload:start\n",
 }
-
-
-def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    info = build_meta.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
-    path = Path(metadata_directory, info, "METADATA")
-    path.write_bytes(absolute_links(path.read_bytes()))
-    return info
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -78,14 +75,6 @@ def build_sdist(sdist_directory, config_settings=None):
             sdist.addfile(member, io.BytesIO(content))
     path.write_bytes(gzip.compress(archive.getvalue(), mtime=_epoch()))
     return name
-
-
-def get_requires_for_build_editable(config_settings=None):
-    return get_requires_for_build_wheel(config_settings)
-
-
-def prepare_metadata_for_build_editable(metadata_directory, config_settings=None):
-    return prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
