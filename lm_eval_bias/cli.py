@@ -2,7 +2,6 @@
 
 import argparse
 import errno
-import os
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -113,15 +112,6 @@ def run(argv: Sequence[str]) -> int:
     return arguments.run(arguments)
 
 
-def complete() -> int:
-    """Answer a shell's question what may follow, with the extra `completion`."""
-    with suppress(ImportError):
-        from argcomplete import autocomplete
-
-        autocomplete(parser(os.environ["COMP_LINE"].split()[1:2]))
-    return 1
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     argv = sys.argv[1:] if argv is None else argv
@@ -132,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is None:
             raise BrokenPipeError(errno.EPIPE, "it is closed")
         try:
-            return complete() if "_ARGCOMPLETE" in os.environ else run(argv)
+            return run(argv)
         finally:
             sys.stdout.flush()
     except UsageError as error:
