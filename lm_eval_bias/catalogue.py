@@ -1,7 +1,6 @@
 """The tasks as the YAML files declare them, without importing the harness, which takes seconds."""
 
 import importlib.util
-import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -147,12 +146,9 @@ class Task:
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
         """The documents of a file in place of the task's data set. UsageError as in a run."""
-        options = read_options(self.name, {**self.metadata, "data": path}, self.options)
         process = self._loaded("process_docs")
-        known = inspect.signature(process).parameters
-        settings = {key: value for key, value in options.items() if key in known}
         try:
-            return process(rows(path, self.config.get("dataset_name")), **settings)
+            return process(rows(path, self.config.get("dataset_name")))
         except UsageError as error:
             raise UsageError(f"{self.name}, {path}: {error}") from error
 

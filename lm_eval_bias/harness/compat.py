@@ -7,14 +7,11 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-import jinja2
 
 from lm_eval_bias.commands import tell
 from lm_eval_bias.usage import UsageError
@@ -33,16 +30,6 @@ def _hook(kind: Any, error: Any, traceback: Any) -> None:
 
 
 sys.excepthook = _hook
-
-# ---- Templates
-
-
-@cache
-def environment() -> jinja2.Environment:
-    from lm_eval.utils import env
-
-    return env
-
 
 # ---- Requests
 
@@ -268,9 +255,9 @@ def add_tasks(tasks_module: ModuleType, folder: str) -> None:
     """Add a folder to the harness's task index; equal names of others win. If it cannot be done: a
     warning."""
     index_module: Any = sys.modules.get(f"{tasks_module.__name__}._index")
-    build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
-    kinds = getattr(index_module, "Kind", None)
-    if build is None or kinds is None:
+    try:
+        build, kinds = index_module.TaskIndex.build, index_module.Kind
+    except AttributeError:
         print(
             f"lm-eval-bias: lm_eval {version('lm_eval')} builds its task index in another way than "
             f"0.4.13; the bias tasks are found only with --include_path {folder}",

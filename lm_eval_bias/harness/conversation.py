@@ -21,7 +21,7 @@ from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
-from lm_eval_bias.harness.templates import Config, template
+from lm_eval_bias.harness.templates import ENVIRONMENT, Config
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought, whole_prompts
 from lm_eval_bias.likelihoods import Likelihood, Thought, made_exclusive
 from lm_eval_bias.measure import logging_disabled
@@ -70,7 +70,7 @@ class Conversation:
         if text is None:
             earlier = [message["content"] for message in self.messages[1::2]]
             columns = {**self.instance.doc, "answers": earlier}
-            text = template(self.turn["user_template"]).render(columns)
+            text = ENVIRONMENT.from_string(self.turn["user_template"]).render(columns)
         self.messages.append({"role": "user", "content": text})
         self.behind[""] = prompt(self.plan, self.messages, self.apply)
         return self.behind[""]
@@ -184,13 +184,13 @@ compat.add_request_type(REQUEST, early.asked_first(conversation))
 
 @cache
 def _quotes_answers(text: str) -> bool:
-    return "answers" in jinja2.meta.find_undeclared_variables(compat.environment().parse(text))
+    return "answers" in jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(text))
 
 
 def question(text: str, doc: Document) -> dict[str, str]:
     if _quotes_answers(text):
         return {"user_template": text}
-    return {"user": template(text).render(doc)}
+    return {"user": ENVIRONMENT.from_string(text).render(doc)}
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
@@ -243,23 +243,10 @@ def _takes_system(apply: Any) -> bool:
 
 def read_turns(task: str | None, turns: Any) -> list[Config]:
     """The checked turns of a task's YAML. Raises UsageError."""
-    if not isinstance(turns, list) or not turns:
-        raise UsageError(
-            f"{task}: expected `turns`, a list with at least one turn, found {turns!r}"
-        )
-    checked = []
-    for number, turn in enumerate(turns, start=1):
-        place = f"{task}, turn {number}:"
-        if (
-            not isinstance(turn, dict)
-            or not isinstance(turn.get("user"), str)
-            or set(turn) - {"user", "generation_kwargs"}
-        ):
+    for number, turn in enumerate(turns or [None], start=1):
+        if not isinstance(turn, dict) or turn.keys() - {"generation_kwargs"} != {"user"}:
             raise UsageError(
-                f"{place} expected `user`, the text of the question, and perhaps "
+                f"{task}, turn {number}: expected `user`, the text of the question, and perhaps "
                 f"`generation_kwargs`, found {turn!r}"
             )
-        if number == 1 and _quotes_answers(turn["user"]):
-            raise UsageError(f"{place} it has no earlier answers to quote")
-        checked.append({"generation_kwargs": {}, **turn})
-    return checked
+    return [{"generation_kwargs": {}, **turn} for turn in turns]

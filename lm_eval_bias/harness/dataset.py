@@ -39,11 +39,10 @@ class CustomDataset:
         self.documents = documents
         self._checks = checks
         self._count = count
-        self.__name__ = getattr(documents, "__name__", "documents")
 
     def count(self, **metadata: Any) -> int:
         arguments = _arguments(self.documents, metadata)
-        whole = (self._count or (lambda **_: len(self.documents(**arguments))))(**arguments)
+        whole = self._count(**arguments) if self._count else len(self.documents(**arguments))
         return min(whole, metadata.get(FIRST, whole)) + len(self.checks(metadata))
 
     def checks(self, metadata: Options) -> list[Document]:

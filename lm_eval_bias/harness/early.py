@@ -26,7 +26,7 @@ ADVICE = {
 }
 """Kinds of answers without use, and what to do then."""
 watched: dict[str, Any] = {}
-"""(the reader of its answers,) of each task whose first documents are still to be asked."""
+"""The reader of its answers of each task whose first documents are still to be asked."""
 stopped: dict[str, str] = {}
 """Tasks that stopped, and why."""
 
@@ -49,13 +49,13 @@ def asked_first(ask: Any) -> Any:
 
         for i, r in enumerate(requests):
             ids[r.task_name].add(r.doc_id)
-            if watched.get(r.task_name) and len(ids[r.task_name]) <= FIRST:
+            if r.task_name in watched and len(ids[r.task_name]) <= FIRST:
                 first.append(i)
         readers: Any = {task: watched.pop(task, None) for task in ids}
         ask_these(first)
         for i in first:
             task = requests[i].task_name
-            kinds[task][_kind(readers[task][0], requests[i].doc, answers[i])] += 1
+            kinds[task][_kind(readers[task], requests[i].doc, answers[i])] += 1
         for task, of_task in kinds.items():
             useless = of_task.keys() <= {*ADVICE, "unseen"}
             if self.world_size > 1:  # all processes must say so

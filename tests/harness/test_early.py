@@ -108,7 +108,7 @@ def test_processes_stop_together(other, monkeypatch):
     monkeypatch.setattr(compat, "fail_at_end", lambda *_: None)
     lm = OneOfTwo(say=lambda _: OPEN)
     lm.other = other
-    early.watched[other] = (None,)
+    early.watched[other] = None
     answers = lm.generate_samples(
         [compat.request("generate_samples", {}, (str(i), {}), 0, other, i) for i in range(20)]
     )
