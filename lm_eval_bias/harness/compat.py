@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
@@ -58,19 +59,16 @@ def add_request_type(name: str, method: Callable[..., Any]) -> None:
     setattr(CachingLM, name, cached)
 
 
+_own_methods: dict[type, tuple[str, ...]] = {}
+
+
 def own_cache(class_: type, *names: str) -> None:
     """Let a model class itself use the harness's cache in these methods."""
-    from lm_eval.api.model import CachingLM
-
-    usual = CachingLM.__getattr__
-
-    def find(self: Any, name: str) -> Any:
-        own = name in names and isinstance(self.lm, class_)
-        return getattr(self.lm, name) if own else usual(self, name)
-
-    setattr(CachingLM, "__getattr__", find)  # noqa: B010 (for mypy)
+    _own_methods[class_] = names
+    survive_full_caches()
 
 
+@cache
 def survive_full_caches() -> None:
     """Let every run go on whose cache cannot be written."""
     from lm_eval.api.model import CachingLM
@@ -79,7 +77,8 @@ def survive_full_caches() -> None:
 
     def find(self: Any, name: str) -> Any:
         survive_full(self.dbdict)
-        return usual(self, name)
+        own = any(name in n and isinstance(self.lm, c) for c, n in _own_methods.items())
+        return getattr(self.lm, name) if own else usual(self, name)
 
     setattr(CachingLM, "__getattr__", find)  # noqa: B010 (for mypy)
 

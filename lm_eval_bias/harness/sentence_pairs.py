@@ -1,6 +1,7 @@
 """The score of a sentence in a pair: a request type for every model of the harness. Causal models
 give the log-likelihood, masked ones (models/masked.py) that of the shared words."""
 
+import re
 import unicodedata
 from difflib import SequenceMatcher
 from typing import Any
@@ -30,28 +31,20 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 def words(text: str) -> list[Span]:
     """Spans of words and punctuation marks. A hyphen or apostrophe within a word belongs to it."""
-    spans: list[Span] = []
-    start = 0
-    while start < len(text):
-        end = start + 1
-        if _of_words(text[start]):
-            while end < len(text) and (
-                _of_words(text[end])
-                or (text[end] in JOINERS and _of_words(text[end + 1 : end + 2]))
-            ):
-                end += 1
-        if not text[start].isspace():
-            spans.append((start, end))
-        start = end
-    return spans
+    kinds = "".join(map(_kind, text))
+    return [match.span() for match in re.finditer("w(?:-?w)*|[^ ]", kinds)]
 
 
-def _of_words(character: str) -> bool:
-    if not character or character.isspace() or unicodedata.category(character)[0] in "PS":
-        return False
-    return unicodedata.east_asian_width(character) != "W" or unicodedata.name(
-        character, ""
-    ).startswith("HANGUL")
+def _kind(character: str) -> str:
+    """A blank; "-", which may join the parts of a word; "w", a part of one; or ".", one by itself,
+    such as a Chinese character."""
+    if character.isspace():
+        return " "
+    if character in JOINERS:
+        return "-"
+    wide = unicodedata.east_asian_width(character) == "W"
+    alone = wide and not unicodedata.name(character, "").startswith("HANGUL")
+    return "." if alone or unicodedata.category(character)[0] in "PS" else "w"
 
 
 def modified(sentence: str, other: str) -> list[Span]:
