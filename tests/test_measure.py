@@ -252,22 +252,9 @@ def test_tables_are_the_numbers_and_the_summarys_own():
     assert made == {"numbers": numbers(TOY, FOUND), "own": own, "empty": []}
 
 
-@pytest.mark.parametrize(
-    "table, message",
-    [
-        (
-            [{"a": 1, "b": 2}, {"a": 1}],
-            r"table own: a row has the columns \['a'\], the first one \['a', 'b'\]",
-        ),
-        (
-            [{"a": 1}, {"a": [1, 2]}],
-            r"table own, column a: expected a number, a text or a truth value, found \[1, 2\]",
-        ),
-    ],
-)
-def test_a_table_that_is_none_is_an_error(table, message):
-    with refused(message):
-        tables(TOY, FOUND._replace(tables={"own": table}))
+def test_a_table_that_is_none_is_an_error():
+    with refused(r"table own, column a: expected a number, .* found \[1, 2\]"):
+        tables(TOY, FOUND._replace(tables={"own": [{"a": 1}, {"a": [1, 2]}]}))
 
 
 def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
@@ -604,6 +591,7 @@ def test_clusters_are_columns_of_the_records(name, answered):
 def test_tables_have_rows_and_all_that_exhibits_name(name, answered):
     made = tables(EVERY[name], answered(name)[2])
     assert all(made.values()), "an empty table"
+    assert all(row.keys() == table[0].keys() for table in made.values() for row in table)
     types = {type(cell) for table in made.values() for row in table for cell in row.values()}
     assert types <= {str, bool, int, float, type(None)}  # not numpy's
     assert [slip for exhibit in EVERY[name].exhibits for slip in slips(exhibit, made)] == []
