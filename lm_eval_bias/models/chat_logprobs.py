@@ -7,11 +7,11 @@ an assistant's turn, or one that gives the likelihood of a turn.
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import deepcopy
 from inspect import signature
 from math import log, nan
-from typing import Any
+from typing import Any, TypeVar
 
 from lm_eval.api.model import hash_args
 from lm_eval.models.openai_completions import LocalChatCompletion, LocalCompletionsAPI
@@ -27,6 +27,8 @@ from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
 from .replies import Beginning, Begun, Reply, beginning, steps, turn
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 OPENAI = "https://api.openai.com/v1/chat/completions"
 MOST_STEPS = 150
@@ -161,30 +163,24 @@ class ChatLogprobs(LocalChatCompletion):
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
         """By our calls: those of the harness write the key into the log."""
+        cached = getattr(self.cache_hook, "dbdict", None) or {}
+        texts = [  # as in the harness, its cache is not read for drawn answers
+            None if r.args[1].get("do_sample") else cached.get(hash_args("generate_until", r.args))
+            for r in requests
+        ]
         messages = [self.create_message(request.args) for request in requests]
 
-        async def ask(message: Any, request: Any) -> str | None:
-            settings = deepcopy(request.args[1])
-            try:
-                reply = await self.call(self._create_payload(message, gen_kwargs=settings))
-            except Spent:
-                return None
+        async def ask(i: int) -> None:
+            settings = deepcopy(requests[i].args[1])
+            reply = await self.call(self._create_payload(messages[i], gen_kwargs=settings))
             content = reply.text or (reply.thought and f"<think>{reply.thought}")
             choice = {"index": 0, "message": {"content": content}}
-            [text] = self.parse_generations({"choices": [choice]})
-            if text is not None:
-                self.cache_hook.add_partial("generate_until", request.args, text)
-            self._update(bar)
-            return text or ""
+            [texts[i]] = self.parse_generations({"choices": [choice]})
+            if texts[i] is not None:
+                self.cache_hook.add_partial("generate_until", requests[i].args, texts[i])
 
-        async def ask_all() -> list[str | None]:
-            async with self.server:
-                return await asyncio.gather(*map(ask, messages, requests))
-
-        with self._bar(len(requests), disable_tqdm) as bar:
-            answers = asyncio.run(ask_all())
-        self._warn_of_budget(answers.count(None), len(answers))
-        return [answer or "" for answer in answers]
+        self._ask_each([i for i, text in enumerate(texts) if text is None], ask, disable_tqdm)
+        return [text or "" for text in texts]
 
     def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = False) -> list[float]:
         raise UsageError(
@@ -211,12 +207,17 @@ class ChatLogprobs(LocalChatCompletion):
             for context, choices in questions.items()
             if any(answers[context, choice] is None for choice in choices)
         }
+
+        async def ask(context: str) -> None:
+            is_first = self._answers_as is None
+            read = await Question(self, context, new[context], is_first).read()
+            for choice, answer in read.items():
+                answers[context, choice] = answer
+                self.cache_hook.add_partial("loglikelihood", (context, choice), answer)
+
         if new:
-            with self._bar(len(new)) as bar:
-                asyncio.run(self._ask_all(new, answers, bar))
-            read = [[answers[q, choice] for choice in new[q]] for q in new]
-            self._warn(read)
-            self._warn_of_budget(sum(None in of_question for of_question in read), len(read))
+            self._ask_each([*new], ask)
+            self._warn([[answers[q, choice] for choice in new[q]] for q in new])
         return [answers[request.args] or (nan, False) for request in requests]
 
     def refusal(self, task: Any) -> str | None:
@@ -234,39 +235,40 @@ class ChatLogprobs(LocalChatCompletion):
             return None
         return next((_too_long([*map(str, task.doc_to_choice(d))]) for d in task.eval_docs), None)
 
-    def _bar(self, total: int, disable: bool = False) -> tqdm:
-        return tqdm(total=total, desc=f"Asking {self.model}", disable=disable)
-
-    def _update(self, bar: tqdm) -> None:
-        bar.set_postfix_str(self.server.spent, refresh=False)
-        bar.update()
-
     # ---- Calls
 
-    async def _ask_all(
-        self,
-        questions: Mapping[str, Sequence[str]],
-        answers: dict[tuple[str, str], Likelihood | None],
-        bar: tqdm,
+    def _ask_each(
+        self, questions: Sequence[T], ask: Callable[[T], Awaitable[None]], disable: bool = False
     ) -> None:
+        """Ask side by side, but the first question alone: what is wrong with a server is found by
+        few calls. Where the budget has no room for others they stay unanswered, with a warning."""
         at_once, self._probing = asyncio.Semaphore(self.server.at_once), asyncio.Lock()
 
-        async def ask(context: str, is_first: bool = False) -> None:
+        async def ask_one(question: T) -> bool:
             async with at_once:
                 try:
-                    read = await Question(self, context, questions[context], is_first).read()
+                    await ask(question)
                 except Spent:
-                    return
-            for choice, answer in read.items():
-                answers[context, choice] = answer
-                self.cache_hook.add_partial("loglikelihood", (context, choice), answer)
-            self._update(bar)
+                    return False
+            bar.set_postfix_str(self.server.spent, refresh=False)
+            bar.update()
+            return True
 
-        first, *others = questions
-        async with self.server:
-            # what is wrong with the server is found by few calls
-            await ask(first, self._answers_as is None)
-            await asyncio.gather(*map(ask, others))
+        async def ask_all() -> list[bool]:
+            async with self.server:
+                first = [await ask_one(question) for question in questions[:1]]
+                return first + await asyncio.gather(*map(ask_one, questions[1:]))
+
+        with tqdm(total=len(questions), desc=f"Asking {self.model}", disable=disable) as bar:
+            answered = asyncio.run(ask_all())
+        if not all(answered):
+            text = (
+                f"{self.NAME}: max_cost is reached ({self.server.spent}), so "
+                f"{answered.count(False):,} of {len(answered):,} questions are unanswered. "
+                f"{GOES_ON} if max_cost is larger"
+            )
+            logger.warning("%s.", text)
+            compat.fail_at_end(text, compat.OUT_OF_BUDGET)
 
     def _warn(self, answers: Sequence[Sequence[Likelihood | None]]) -> None:
         bounded = [
@@ -281,15 +283,6 @@ class ChatLogprobs(LocalChatCompletion):
                 sum(bounded),
                 len(bounded),
             )
-
-    def _warn_of_budget(self, unanswered: int, total: int) -> None:
-        if self.server.is_over and unanswered:
-            text = (
-                f"{self.NAME}: max_cost is reached ({self.server.spent}), so {unanswered:,} of "
-                f"{total:,} questions are unanswered. {GOES_ON} if max_cost is larger"
-            )
-            logger.warning("%s.", text)
-            compat.fail_at_end(text, compat.OUT_OF_BUDGET)
 
     def body(self, messages: list[dict[str, Any]], more: Json | None) -> dict[str, Any]:
         return {
@@ -491,4 +484,4 @@ def _is_text(text: bytes) -> bool:
         return False
 
 
-compat.own_cache(ChatLogprobs, "loglikelihood")
+compat.own_cache(ChatLogprobs, "loglikelihood", "generate_until")

@@ -617,6 +617,14 @@ def test_a_budget_is_of_all_runs_with_a_cache(serve, tmp_path, caplog, failures)
     assert lm.get_model_info()["api_usage_of_earlier_runs_with_this_cache"] == used
 
 
+def test_a_written_answer_that_the_budget_left_open_is_asked_later(serve, tmp_path):
+    server = Server()
+    for most, texts in ((4, ["x", "x", ""]), (7, ["x", "x", "x"])):
+        lm = CachingLM(serve(server, max_cost=most, **PRICES), str(tmp_path / "cache"))
+        assert lm.generate_until(written(3)) == texts
+    assert len(server.bodies) == 3
+
+
 def test_earlier_calls_without_prices_count_by_those_of_today(serve, tmp_path):
     server = Server()
     for most, prices in ((None, {}), (3, PRICES)):
