@@ -2,10 +2,9 @@
 once."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from lm_eval_bias.harness.whole_prompt import WholePrompt
 from lm_eval_bias.usage import UsageError
@@ -14,32 +13,20 @@ from .encoding import AT_A_TIME, Encoder, last_seam, packed
 
 logger = logging.getLogger(__name__)
 
+Pair = tuple[str, str]
+
 
 class PairTokens(NamedTuple):
-    """The tokens of n pairs, grouped by context.
+    """inputs: the packed tokens of each pair without the last one; equal ones are one object.
+    continuations: those of each continuation."""
 
-    order: the index in the original pairs, shape (n,). inputs: distinct, packed, without the last
-    token. which: the input of each pair, shape (n,). continuations: n, packed.
-    """
-
-    order: np.ndarray
     inputs: list[bytes]
-    which: np.ndarray
     continuations: list[bytes]
-
-
-class _Ending(NamedTuple):
-    """The end of a context with m continuations, packed. inputs, which: as in `PairTokens`."""
-
-    context: bytes
-    continuations: list[bytes]
-    inputs: list[bytes]
-    which: np.ndarray
 
 
 def encode_pairs(
     encoder: Encoder,
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[Pair],
     prefix: int,
     bos: str | None,
     max_length: int,
@@ -50,29 +37,25 @@ def encode_pairs(
     tokens on the left, with a warning. counted: called with the number of pairs done. whole: if
     spaces at a context's end stay there."""
     order = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
-    inputs: list[bytes] = []
-    continuations: list[bytes] = []
-    which = []
-    merged: list[tuple[str, str]] = []
+    tokens = PairTokens([b""] * len(pairs), [b""] * len(pairs))
+    merged: list[Pair] = []
     too_long = 0
     for first in range(0, len(order), 2 * AT_A_TIME):
         part = order[first : first + 2 * AT_A_TIME]
-        texts: dict[str, list[str]] = {}
-        for i in part:
-            texts.setdefault(pairs[i][0], []).append(pairs[i][1])
-        for head, ending in _encoded(encoder, texts, prefix, bos, merged, whole):
-            continuations += ending.continuations
-            start = len(head) + len(ending.context)
-            lengths = [len(tokens) for tokens in ending.continuations]
-            assert start
-            if not 0 < min(lengths) <= max(lengths) <= 4 * max_length:
+        encoded = _encoded(encoder, [pairs[i] for i in part], prefix, bos, merged, whole)
+        inputs: dict[bytes, bytes] = {}
+        for i, (context, continuation) in zip(part, encoded, strict=True):
+            assert context
+            if not 0 < len(continuation) <= 4 * max_length:
                 raise UsageError(
-                    f"a continuation has {min(lengths) // 4} to {max(lengths) // 4} tokens behind "
-                    f"the same context; the model takes 1 to {max_length}"
+                    f"a continuation has {len(continuation) // 4} tokens; the model takes 1 to "
+                    f"{max_length}"
                 )
-            too_long += sum(start + length > 4 * (max_length + 1) for length in lengths)
-            which.append(ending.which + len(inputs))
-            inputs += [(head + tokens)[-4 * max_length :] for tokens in ending.inputs]
+            both = context + continuation
+            too_long += len(both) > 4 * (max_length + 1)
+            both = both[:-4][-4 * max_length :]
+            tokens.inputs[i] = inputs.setdefault(both, both)
+            tokens.continuations[i] = continuation
         counted(len(part))
     if merged:
         logger.warning(
@@ -87,62 +70,51 @@ def encode_pairs(
             too_long,
             max_length,
         )
-    return PairTokens(np.array(order), inputs, np.concatenate(which), continuations)
+    return tokens
 
 
 def _encoded(
     encoder: Encoder,
-    texts: Mapping[str, list[str]],
+    pairs: Sequence[Pair],
     prefix: int,
     bos: str | None,
-    merged: list[tuple[str, str]],
+    merged: list[Pair],
     whole_prompt: WholePrompt | None,
-) -> Iterator[tuple[bytes, _Ending]]:
-    """For each context, its tokens up to the last seam, and its end. merged: gets pairs whose
-    continuation has no token alone."""
+) -> Iterator[tuple[bytes, bytes]]:
+    """The packed tokens of each context and continuation. merged: gets pairs whose continuation has
+    no token of its own.
+
+    A context is cut at its last seam, so its end alone is encoded with each continuation. As in the
+    harness, a context has its own tokens, which may differ from those in the whole text.
+    """
     seam = encoder.seam
-    heads: list[str] = []
-    ends: list[tuple[bool, str, tuple[str, ...]]] = []
-    for context, continuations in texts.items():
+    # context -> whether special tokens stand around it, its head, its end, and the spaces behind
+    parts: dict[str, tuple[bool, str, str, str]] = {}
+    for context in dict.fromkeys(context for context, _ in pairs):
         # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
         stripped = context if whole_prompt else context.rstrip()
-        behind = tuple([context[len(stripped) :] + text for text in continuations])
         at = last_seam(stripped, len(stripped)) if seam else 0
-        heads.append(stripped[:at])
         end = stripped[at + seam.skipped if seam and at else 0 :]
-        ends.append((context != "" and encoder.adds(context, bos), end, behind))
-    tokens = {"": b"", **encoder.each(filter(None, heads), special=False)}
-    endings = {}
-    starts = {False: b"", True: seam.before if seam else b""}
-    for special, start in starts.items():
-        keys = dict.fromkeys(key for key in ends if key[0] == special)
-        whole = encoder.each(
-            (end + b for _, end, behind in keys for b in ("", *behind)), special=special
-        )
-        for key in keys:
-            own, *wholes = (whole[key[1] + b][len(start) :] for b in ("", *key[2]))
-            if whole_prompt and key[1][-1:].isspace():
-                wholes = [
-                    pair if pair.startswith(own) else own + packed(whole_prompt(key[1], b)[1])
-                    for pair, b in zip(wholes, key[2], strict=True)
-                ]
-            for i, text in enumerate(key[2]):
-                if len(wholes[i]) <= len(own):
-                    merged.append((key[1], text))
-                    wholes[i] = own + encoder.whole([text], False)[0]
-            endings[key] = _ending(own, wholes)
+        special = context != "" and encoder.adds(context, bos)
+        parts[context] = special, stripped[:at], end, context[len(stripped) :]
+    texts: dict[bool, set[str]] = {False: set(), True: set()}
+    for context, continuation in pairs:
+        special, _, end, spaces = parts[context]
+        texts[special] |= {end, end + spaces + continuation}
+    heads = encoder.each({head for _, head, *_ in parts.values()}, special=False) | {"": b""}
+    ends = {special: encoder.each(group, special=special) for special, group in texts.items()}
+    alone = cache(lambda text: encoder.whole([text], False)[0])
     first = packed([prefix])
-    for context, head, key in zip(texts, heads, ends, strict=True):
+    for context, continuation in pairs:
+        special, head, end, spaces = parts[context]
+        behind, start = spaces + continuation, seam.before if special and seam else b""
+        own, both = (ends[special][text][len(start) :] for text in (end, end + behind))
+        if whole_prompt and end[-1:].isspace() and not both.startswith(own):
+            both = own + packed(whole_prompt(end, behind)[1])
+        if len(both) <= len(own):
+            merged.append((end, behind))
+            both = own + alone(behind)
         if context:
-            yield starts[key[0]] + tokens[head], endings[key]
+            yield start + heads[head] + own, both[len(own) :]
         else:
-            wholes = endings[key].continuations
-            yield b"", _ending(first, [t if t.startswith(first) else first + t for t in wholes])
-
-
-def _ending(context: bytes, wholes: Sequence[bytes]) -> _Ending:
-    continuations = [whole[len(context) :] for whole in wholes]
-    inputs: dict[bytes, int] = {}
-    # As in the harness: the context's own tokens, which may differ from those in the whole text.
-    which = [inputs.setdefault((context + c)[:-4], len(inputs)) for c in continuations]
-    return _Ending(context, continuations, list(inputs), np.array(which, np.int32))
+            yield first, both.removeprefix(first)

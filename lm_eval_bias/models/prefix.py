@@ -363,8 +363,7 @@ class PrefixLM(HFModel):
                 tokens = encode_pairs(
                     self._encoder, pairs, prefix, bos, self.max_length, bar.update, whole
                 )
-            length = np.zeros(len(pairs), np.int64)
-            length[tokens.order] = np.array([len(t) // 4 for t in tokens.inputs])[tokens.which]
+            length = np.array([len(packed) // 4 for packed in tokens.inputs])
             self._try_texts(int(length.max()))
             answers: list[tuple[float, bool]] | None = None
             if length.max() <= self._text_limit:
@@ -378,22 +377,18 @@ class PrefixLM(HFModel):
     ) -> list[tuple[float, bool]] | None:
         """Each continuation's log-likelihood, and whether it is greedy; None if a trial lowered the
         limit of texts. Empties `encoded.inputs`."""
-        place, inputs, which, continuations = encoded
+        inputs, continuations = encoded
         lengths = np.array([len(tokens) // 4 for tokens in continuations])
-        longest = np.zeros(len(inputs), np.int64)
-        np.maximum.at(longest, which, lengths)
-        trie = TokenTrie(inputs, tails=longest)
-        deepest = max(map(len, inputs)) // 4
-        packs = self._packs(deepest)
+        trie = TokenTrie(inputs, tails=lengths)
+        packs = self._packs(max(map(len, inputs)) // 4)
         held = self._pack_size(self._held_tokens, "cached tokens")
         inputs.clear()
-        nodes = [trie.tails[i][-n:] for i, n in zip(which, lengths, strict=True)]
-        last = np.array([of_pair[-1] for of_pair in nodes])
+        last = np.array([nodes[-1] for nodes in trie.tails])
         by_last = np.argsort(last, kind="stable")
-        last, finished = last[by_last], place[by_last].tolist()
-        node = np.concatenate(nodes)
+        last, finished = last[by_last], by_last.tolist()
+        node = np.concatenate(trie.tails)
         order = np.argsort(node, kind="stable")
-        request, node = np.repeat(place, lengths)[order], node[order]
+        request, node = np.repeat(np.arange(len(requests)), lengths)[order], node[order]
         token = unpacked(b"".join(continuations))[order]
         pairs = [r.args for r in requests]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)

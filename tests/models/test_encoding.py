@@ -206,12 +206,10 @@ def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
         return
     prefix = harness.prefix_token_id
     found = encode_pairs(encoder, kept, prefix, made.decode(prefix), 10_000)
-    for place, which, continuation in zip(
-        found.order, found.which, found.continuations, strict=True
-    ):
-        context, behind = expected[kept[place]]
-        assert unpacked(continuation).tolist() == behind, kept[place]
-        assert unpacked(found.inputs[which]).tolist() == (context + behind)[:-1], kept[place]
+    for pair, tokens, continuation in zip(kept, *found, strict=True):
+        context, behind = expected[pair]
+        assert unpacked(continuation).tolist() == behind, pair
+        assert unpacked(tokens).tolist() == (context + behind)[:-1], pair
 
 
 def test_texts_are_cut_where_it_is_certain_that_pieces_keep_their_tokens():
