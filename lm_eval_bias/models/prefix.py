@@ -248,13 +248,13 @@ class PrefixLM(HFModel):
 
         def limit(size: int) -> tuple[int, float]:
             row = min(size, nodes) + cached
-            if row <= self._tried_row or self._row_limit < inf:
-                return self._tried_row, self._row_limit
+            if row <= self._tried_row:
+                return row, inf
             with self._autocast():
                 return row, row_limit(self._tree, self._cost, row - cached, cached)
 
-        row, most = self._in_memory(limit, packs) or (0, self._row_limit)
-        if most == self._row_limit:
+        row, most = self._in_memory(limit, packs) or (0, inf)
+        if most == inf:
             self._tried(row)
             return
         self._row_limit, self._text_limit = most, min(self._text_limit, 3 * most // 4)

@@ -48,7 +48,7 @@ class Sweep:
             len(missing) + read - self.cursor,
             blocks(trie, keys, len(self.nodes), self.cost),
         )
-        order = np.argsort(keys)
+        order = np.argsort(keys, kind="stable")  # which leaves a cache in order where it is
         self.nodes, self.layers = keys[order], select(layers, order)
         self.computed += len(queries)
         seen = np.concatenate([self.path, new])

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
-from .cost import Cost, blocks
+from .cost import Cost
 from .pack_size import is_shortage
-from .token_trie import TokenTrie, on_path
+from .sweep import Sweep
+from .token_trie import TokenTrie
 from .tree_attention import Layers, TreeModel, Unsupported, select
 
 BEGINNING = 8
@@ -112,30 +113,18 @@ def compare(
     long = chain(high // 2, max([CHAIN, *lengths]))
     texts = [long[:14], [*long[:11], *begin[:5]], chain(high - 1, 5)]
     texts += [long[:length] for length in lengths]
-    trie = TokenTrie([*others, *texts], tails=[*map(len, others), *map(len, texts)])
-    earlier = np.unique(np.concatenate(trie.tails[:2]))
-    new = np.setdiff1d(np.arange(trie.size), earlier)
-    leaves, text = np.unique([t[-1] for t in trie.tails[len(others) :]], return_inverse=True)
-    past: np.ndarray = new[:0]
-    layers: Layers = []
-
-    def forward(new: np.ndarray, read: np.ndarray) -> Tensor:
-        nonlocal layers
-        keys = np.concatenate([past, new])
-        at = (torch.as_tensor(a, device=model.device) for a in (new, keys, trie.end[keys]))
-        logits, layers = model.forward(
-            *(trie.tokens[new], trie.depth[new], on_path(*at), layers),
-            *(trie.depth[past], read, blocks(trie, keys, len(past), cost)),
-        )
-        return logits
-
-    forward(earlier, new[:0])
-    repeated = np.resize(np.arange(BEGINNING, len(earlier)), cached)
-    kept = np.concatenate([np.arange(BEGINNING), repeated])
-    past, layers = earlier[kept], select(layers, kept, apart=True)
-    logits = forward(new, np.searchsorted(new, leaves))[text]
+    trie = TokenTrie([*others, *texts])
+    last = np.concatenate(trie.tails)
+    sweep = Sweep(model, trie, cost)
+    sweep.advance(last[1] + 1, last[:0])
+    repeated = np.sort(np.resize(np.arange(BEGINNING, sweep.cursor), cached))
+    sweep.nodes = np.concatenate([np.arange(BEGINNING), repeated])
+    sweep.layers = select(sweep.layers, sweep.nodes, apart=True)
+    rows = len(sweep.nodes) + trie.size - sweep.cursor
+    leaves, text = np.unique(last[len(others) :], return_inverse=True)
+    logits = sweep.advance(trie.size, leaves)[text]
     result = with_plain(model, logits, lambda: model.alone(texts))
-    return Comparison(*result, len(past) + len(new), layers)
+    return Comparison(*result, rows, sweep.layers)
 
 
 def with_plain(
@@ -180,16 +169,9 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
         return inf
     powers = [2**k for k in range(SMALLEST_ROW.bit_length() - 1, 31)]
     named = thresholds(model.model.config.get_text_config(decoder=True))
-    sizes = [s for s in sorted({*named, *powers}) if SMALLEST_ROW <= s < in_front + cached]
-    low, rows = 0, 0
-    while low < len(sizes):
-        middle = (low + len(sizes)) // 2
-        tried = largest(sizes[middle] - 1 - SHORT_TEXTS)
-        if tried:
-            low, rows = middle + 1, tried
-        else:
-            sizes = sizes[:middle]
-    return rows
+    sizes = [s for s in {*named, *powers} if SMALLEST_ROW <= s < in_front + cached]
+    tried = (largest(size - 1 - SHORT_TEXTS) for size in sorted(sizes, reverse=True))
+    return next(filter(None, tried), 0)
 
 
 def writes_alike(model: TreeModel, length: int) -> bool:
