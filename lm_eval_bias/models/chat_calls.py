@@ -10,8 +10,8 @@ import textwrap
 import zlib
 from asyncio import sleep
 from collections import Counter
-from collections.abc import AsyncIterator, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
@@ -68,8 +68,8 @@ class Server:
     seconds for a whole reply, and those that a server may ask to wait. per_minute: the most
     requests and tokens; None: any. prices: dollars for a million tokens read and written. most:
     dollars. used, earlier: what this run took, and others with its cache, the `ledger`: calls,
-    failed_calls beside them, unpriced_calls among them, tokens, dollars. is_over: nothing is left.
-    The key, from the environment, is in no text."""
+    failed_calls beside them, unpriced_calls among them, tokens, dollars. The key, from the
+    environment, is in no text."""
 
     url: str
     at_once: int
@@ -82,11 +82,11 @@ class Server:
     most: float | None
     used: Any = field(default_factory=Counter)
     earlier: Any = field(default_factory=Counter)
-    ledger: MutableMapping[str, Any] | None = None
-    is_over: bool = False
+    ledger: MutableMapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._key, host, self._rate = os.environ.get(KEY, ""), _host(self.url), 0.0
+        self._key, host = os.environ.get(KEY, ""), _host(self.url)
+        self._rate, self._under_way = 0.0, 0  # dollars a byte; bytes of calls without a reply
         if not (self._key.isascii() and self._key.isprintable()) or " " in self._key:
             raise UsageError(f"{KEY}: a key has no blank, no line break and no letter like ä")
         self._headers = {"Accept-Encoding": "gzip"}
@@ -103,8 +103,6 @@ class Server:
 
     async def __aenter__(self) -> None:
         self._gate, self._free = asyncio.Semaphore(self.at_once), 0.0
-        self._finished = asyncio.Condition()
-        self._reserved: list[float] = []
         self._session = ClientSession(
             connector=TCPConnector(limit=self.at_once, ssl=self.verify),
             timeout=ClientTimeout(total=self.timeout),
@@ -114,30 +112,32 @@ class Server:
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
-        self._write()
 
     async def __call__(self, payload: Json) -> Reply:
         """The reply. Raises Refused, Spent, and UsageError after the last try."""
-        async with self._gate, self._within_budget(len(json.dumps(payload))) as size:
-            for tried in range(self.tries):
-                try:
-                    reply = await self._once(payload)
-                    break
-                except Fault as fault:
-                    last = fault
-                self.used["failed_calls"] += 1
-                logger.info("%s: %s", self.url, last)
-                if last.after > self.longest_wait:
-                    raise UsageError(
-                        f"{self.url}: {last}; it asks to wait for {last.after:,.0f} seconds, more "
-                        f"than longest_wait={self.longest_wait:g} in --model_args. {GOES_ON}"
-                    )
-                if tried + 1 < self.tries:
-                    await sleep(max(_pause(tried), last.after))
-            else:
-                raise UsageError(f"{self.url}: asked {self.tries} times in vain: {last}. {GOES_ON}")
-            self._add(reply, size)
+        size = len(json.dumps(payload))
+        async with self._gate:
+            with self._within_budget(size):
+                reply = await self._in_some_try(payload)
+                self._add(reply, size)
         return reply
+
+    async def _in_some_try(self, payload: Json) -> Reply:
+        for tried in range(self.tries):
+            try:
+                return await self._once(payload)
+            except Fault as fault:
+                last = fault
+            self.used["failed_calls"] += 1
+            logger.info("%s: %s", self.url, last)
+            if last.after > self.longest_wait:
+                raise UsageError(
+                    f"{self.url}: {last}; it asks to wait for {last.after:,.0f} seconds, more "
+                    f"than longest_wait={self.longest_wait:g} in --model_args. {GOES_ON}"
+                )
+            if tried + 1 < self.tries:
+                await sleep(max(_pause(tried), last.after))
+        raise UsageError(f"{self.url}: asked {self.tries} times in vain: {last}. {GOES_ON}")
 
     async def _once(self, payload: Json) -> Reply:
         # about four characters are a token
@@ -177,36 +177,21 @@ class Server:
 
     # ---- The budget
 
-    @asynccontextmanager
-    async def _within_budget(self, size: int) -> AsyncIterator[int]:
-        """Reserve what a call of so many bytes may cost. The first is alone. Raises Spent."""
-        if self.most is None:
-            yield size
-            return
-        async with self._finished:
-            while self._reserved and not (self.used["calls"] and self._is_left(size)):
-                await self._finished.wait()
-            self.is_over = self.is_over or not self._is_left(size)
-            if self.is_over:
-                raise Spent(f"max_cost is reached ({self.spent})")
-            cost = self._estimate(size)
-            self._reserved.append(cost)
+    @contextmanager
+    def _within_budget(self, size: int) -> Iterator[None]:
+        """Reserve what a call of so many bytes may cost: by the dearest of this run for its bytes,
+        and no less than the mean of others. Raises Spent."""
+        spent = self.used["dollars"] + self.earlier["dollars"]
+        mean = self.earlier["dollars"] / max(self.earlier["calls"], 1)
+        reserved = max((self._under_way + size) * self._rate, mean)
+        after = round(spent + reserved, 6)
+        if self.most is not None and (spent >= self.most or after > self.most):
+            raise Spent(f"max_cost is reached ({self.spent})")
+        self._under_way += size
         try:
-            yield size
+            yield
         finally:
-            async with self._finished:
-                self._reserved.remove(cost)
-                self._finished.notify_all()
-
-    def _is_left(self, size: int) -> bool:
-        spent, most = self.used["dollars"] + self.earlier["dollars"], self.most or 0
-        return spent < most and spent + sum(self._reserved) + self._estimate(size) <= most
-
-    def _estimate(self, size: int) -> float:
-        """Dollars of a call, by the dearest of this run for its bytes, or the mean of others."""
-        if self.used["calls"]:
-            return size * self._rate
-        return self.earlier["dollars"] / max(self.earlier["calls"], 1)
+            self._under_way -= size
 
     def _add(self, reply: Reply, size: int) -> None:
         took = Counter(calls=1, tokens_read=reply.tokens_read, tokens_written=reply.tokens_written)
@@ -218,12 +203,7 @@ class Server:
             )
         self._rate = max(self._rate, (dollars or 0) / size)
         self.used.update(took, dollars=dollars or 0, unpriced_calls=dollars is None)
-        if self.most is not None or self.used["calls"] % 64 == 0:
-            self._write()
-
-    def _write(self) -> None:
-        if self.ledger is not None:
-            self.ledger[SPENT] = dict(self.used + self.earlier)
+        self.ledger[SPENT] = dict(self.used + self.earlier)
 
     def _price(self, took: Any) -> float | None:
         """In dollars; None if unknown."""
