@@ -67,10 +67,10 @@ def partition(
     return calls[::-1]
 
 
-def blocks(trie: TokenTrie, nodes: np.ndarray, past: int, cost: Cost, **limits: int) -> list[Block]:
+def blocks(trie: TokenTrie, nodes: np.ndarray, past: int, cost: Cost) -> list[Block]:
     """The calls of a pack's attention. nodes: cached, then the pack's, shape (past + q,)."""
     result = []
-    for start, stop in partition(cost, trie.depth[nodes[past:]], past, **limits):
+    for start, stop in partition(cost, trie.depth[nodes[past:]], past):
         first = past + start
         ancestors = np.flatnonzero(trie.visible(nodes[first : first + 1], nodes[:first])[0])
         if len(ancestors) == first:

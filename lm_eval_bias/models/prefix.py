@@ -365,18 +365,25 @@ class PrefixLM(HFModel):
                 )
             length = np.array([len(packed) // 4 for packed in tokens.inputs])
             self._try_texts(int(length.max()))
-            answers: list[tuple[float, bool]] | None = None
-            if length.max() <= self._text_limit:
-                answers = self._likelihoods(requests, tokens, disable_tqdm)
-        if answers is not None:
-            return answers
-        return self._divided(requests, length, disable_tqdm)
+            short = np.flatnonzero(length <= self._text_limit).tolist()
+            tokens = PairTokens(*([packed[i] for i in short] for packed in tokens))
+            given = self._likelihoods([requests[i] for i in short], tokens, disable_tqdm)
+        if given is None:
+            return self.loglikelihood(requests, disable_tqdm)
+        answers = dict(zip(short, given, strict=True))
+        long = [i for i in range(len(requests)) if i not in answers]
+        others = [requests[i] for i in long]
+        given = self._as_hf(super().loglikelihood, others, disable_tqdm, False) if others else []
+        answers |= dict(zip(long, given, strict=True))
+        return [answers[i] for i in range(len(requests))]
 
     def _likelihoods(
         self, requests: list[Instance], encoded: PairTokens, disable_tqdm: bool
     ) -> list[tuple[float, bool]] | None:
         """Each continuation's log-likelihood, and whether it is greedy; None if a trial lowered the
         limit of texts. Empties `encoded.inputs`."""
+        if not requests:
+            return []
         inputs, continuations = encoded
         lengths = np.array([len(tokens) // 4 for tokens in continuations])
         trie = TokenTrie(inputs, tails=lengths)
@@ -469,20 +476,6 @@ class PrefixLM(HFModel):
     def _room(self, sweep: Sweep, limit: int) -> int:
         row = self._row_limit - len(sweep.path)
         return int(max(min(max(limit - len(sweep.missing), limit // 4), row), 1))
-
-    def _divided(
-        self, requests: list[Instance], length: np.ndarray, disable_tqdm: bool
-    ) -> list[tuple[float, bool]]:
-        """Short texts with shared prefixes, others as `hf`. length: tokens of each."""
-        answers: list[Any] = [None] * len(requests)
-        short = length <= self._text_limit
-        shared = [requests[i] for i in np.flatnonzero(short)]
-        others = [requests[i] for i in np.flatnonzero(~short)]
-        given = self.loglikelihood(shared, disable_tqdm) if shared else []
-        given += self._as_hf(super().loglikelihood, others, disable_tqdm, False) if others else []
-        for i, answer in zip(np.argsort(~short, kind="stable"), given, strict=True):
-            answers[i] = answer
-        return answers
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
         trie, start = sweep.trie, sweep.cursor
