@@ -77,7 +77,7 @@ def page() -> str:
         for run, metric, number, _, verdict, _ in question.tests:
             checks = run.metric(RESPONDS.name) or RESPONDS
             moved = with_unit(run.number(checks.name), checks)
-            value, asked = with_unit(number, metric), listed(dict(run.settings))
+            value, asked = with_unit(number, metric), listed(run.settings)
             lines.append(row(run.model, value, moved, verdict.sentence, asked))
         own = [f"- {line}" for line in question.limits if line not in often]
         lines += ["", *own] if own else []

@@ -197,7 +197,7 @@ def _with_documents(
 def _settings(run: Run) -> str:
     template = ", with its chat template" if run.template else ""
     date = f", on {run.date:%Y-%m-%d at %H:%M}" if run.date else ""
-    return listed(dict(run.settings)) + template + date
+    return listed(run.settings) + template + date
 
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Runs:

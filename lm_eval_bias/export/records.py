@@ -109,7 +109,8 @@ def _safe(name: str) -> str:
 def _identity(result: Result) -> bytes:
     run = result.run
     date = run.date.isoformat() if run.date else None
-    parts = [run.identity, run.task, result.metric.name, date, run.template, run.settings]
+    settings = [*run.settings.items()]
+    parts = [run.identity, run.task, result.metric.name, date, run.template, settings]
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 

@@ -16,7 +16,6 @@ from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
-    Question,
     Run,
     Runs,
     by_question,
@@ -93,8 +92,8 @@ def conditions(finished: Runs) -> Iterator[Run]:
             template = template_name(variant.template)
             if variant.template and variant.template != own:
                 template = variant.template[:12]
-            more = [] if CHAT_TEMPLATE in finished.across else [(CHAT_TEMPLATE, template)]
-            yield variant._replace(model=run.model, settings=(*variant.settings, *more))
+            more = {} if CHAT_TEMPLATE in finished.across else {CHAT_TEMPLATE: template}
+            yield variant._replace(model=run.model, settings={**variant.settings, **more})
 
 
 def board(
@@ -108,18 +107,15 @@ def board(
     intervals alone. UsageError for a name that no run has."""
     check_metrics(metrics or (), finished.runs)
     notes = list(finished.notes)
-    questions = by_question(conditions(finished))
-    paired: dict[Question, Replicated] = {}
-    if answers is not None:
-        questions, paired, further = _by_documents(questions, answers)
-        notes += further
+    asked = by_question(conditions(finished))
+    groups = [group for runs in asked for group in _by_documents(runs, answers, notes)]
+    groups.sort(key=lambda group: (group[0][0].task, -len(group[0])))
     sections = []
-    for question, runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
-        task, settings = question
+    for runs, paired in groups:
         shown = {metric.name: metric for run in runs[::-1] for metric, _ in run.shown(metrics)}
-        columns = [_column(metric, runs, paired.get(question, {})) for metric in shown.values()]
-        distinct = distinguishing(question, questions)
-        sections.append(Section(task, dict(settings), distinct, columns, runs))
+        columns = [_column(metric, runs, paired) for metric in shown.values()]
+        distinct = distinguishing(runs[0], (others[0] for others, _ in groups))
+        sections.append(Section(runs[0].task, runs[0].settings, distinct, columns, runs))
     models = sorted({run.model for run in finished.runs}, key=lambda name: (name.casefold(), name))
     column = _sorted_by(sort, sections)
     if column:
@@ -132,53 +128,51 @@ def board(
 
 
 def _by_documents(
-    questions: Mapping[Question, list[Run]], answers: Reader
-) -> tuple[dict[Question, list[Run]], dict[Question, Replicated], list[str]]:
-    """Runs put together by the documents that samples show, what paired tests need, and notes."""
-    result: dict[Question, list[Run]] = {}
-    paired: dict[Question, Replicated] = {}
-    notes = []
-    for (task, settings), runs in questions.items():
-        read: dict[str, Answers] = {}
-        for run in runs if len(runs) > 1 else ():
+    asked: Sequence[Run], answers: Reader | None, notes: list[str]
+) -> Iterator[tuple[list[Run], Replicated]]:
+    """Runs that were asked the same, by the documents that their samples show, with what paired
+    tests need."""
+    read: dict[str, Answers] = {}
+    for run in asked if len(asked) > 1 else ():
+        try:
+            if answers and run.samples and (held := answers(run)):
+                read[run.model] = held
+        except UsageError as error:
+            notes.append(
+                f"{run.results}: the samples of {run.task} are not read, so its ranks are "
+                f"unpaired: {error}"
+            )
+    # Models with a chat template of their own each are asked in other words, which is no other
+    # question; with the same one it is.
+    prompts = defaultdict(set)
+    for run in asked:
+        if (held := read.get(run.model)) and held.prompts:
+            prompts[held.which, run.words].add(held.prompts)
+    several = len({held.which for held in read.values()}) > 1
+    split = []
+    for run in asked:
+        held, settings = read.get(run.model), {**run.settings}
+        if several:  # what has no samples is not known to be another question
+            settings["which documents"] = held.which if held else "not known"
+        if held and len(prompts[held.which, run.words]) > 1:
+            settings["which prompts"] = held.prompts or "not known"
+        split.append(run._replace(settings=settings))
+    groups, task = by_question(split), asked[0].task
+    if len(groups) > 1:
+        other = "other documents, as many as each other"
+        other = other if several else "the same documents in other words"
+        notes.append(f"{task}: models were asked {other}, and stand in tables of their own")
+    for runs in groups:
+        held_by = {run.model: read[run.model] for run in runs if run.model in read}
+        first, *others = held_by.values() or [None]
+        paired: Replicated = {}
+        if others and len(held_by) == len(runs) and first and first.measure.clusters:
             try:
-                if run.samples and (held := answers(run)):
-                    read[run.model] = held
+                replicates = replicated([first, *others], list(first.documents))
+                paired = dict(zip(held_by, replicates, strict=True))
             except UsageError as error:
-                notes.append(
-                    f"{run.results}: the samples of {task} are not read, so its ranks are "
-                    f"unpaired: {error}"
-                )
-        # Models with a chat template of their own each are asked in other words, which is no other
-        # question; with the same one it is.
-        prompts = defaultdict(set)
-        for run in runs:
-            if (held := read.get(run.model)) and held.prompts:
-                prompts[held.which, run.words].add(held.prompts)
-        several = len({held.which for held in read.values()}) > 1
-        groups = defaultdict(list)
-        for run in runs:
-            held, more = read.get(run.model), []
-            if several:  # what has no samples is not known to be another question
-                more.append(("which documents", held.which if held else "not known"))
-            if held and len(prompts[held.which, run.words]) > 1:
-                more.append(("which prompts", held.prompts or "not known"))
-            groups[task, (*settings, *more)].append(run)
-        if len(groups) > 1:
-            other = "other documents, as many as each other"
-            other = other if several else "the same documents in other words"
-            notes.append(f"{task}: models were asked {other}, and stand in tables of their own")
-        result |= groups
-        for question, same in groups.items():
-            held_by = {run.model: read[run.model] for run in same if run.model in read}
-            first, *others = held_by.values() or [None]
-            if others and len(held_by) == len(same) and first and first.measure.clusters:
-                try:
-                    replicates = replicated([first, *others], list(first.documents))
-                    paired[question] = dict(zip(held_by, replicates, strict=True))
-                except UsageError as error:
-                    notes.append(f"{task}: ranks are unpaired: {error}")
-    return result, paired, notes
+                notes.append(f"{task}: ranks are unpaired: {error}")
+        yield runs, paired
 
 
 # ---- Columns

@@ -129,7 +129,7 @@ class Run(NamedTuple):
     numbers: Mapping[Key, Number]
     tables: Mapping[str, Table]
     warnings: tuple[str, ...]
-    settings: tuple[tuple[str, str], ...]
+    settings: Mapping[str, str]
     results: Path
     samples: tuple[Path, ...] = ()
     parts: bool = False
@@ -154,10 +154,10 @@ class Run(NamedTuple):
     @property
     def asked(self) -> dict[str, str]:
         """Its settings and its condition."""
-        return {**dict(self.settings), **self.condition}
+        return {**self.settings, **self.condition}
 
     def settings_but(self, *left_out: str) -> dict[str, str]:
-        return {key: value for key, value in self.settings if key not in left_out}
+        return {key: value for key, value in self.settings.items() if key not in left_out}
 
     @property
     def variants(self) -> tuple[Run, ...]:
@@ -420,24 +420,20 @@ def nearest_number(name: str, known: Iterable[str]) -> str:
 
 # ---- What runs were asked
 
-Question = tuple[str, tuple[tuple[str, str], ...]]
-"""A task, and what its runs must have in common: `Run.settings`."""
+
+def by_question(runs: Iterable[Run]) -> list[list[Run]]:
+    """Runs that were asked the same, each by model; of a task the most first."""
+    same = defaultdict(list)
+    for run in sorted(runs, key=lambda run: (run.model.casefold(), run.model)):
+        same[run.task, *run.settings.items()].append(run)
+    return sorted(same.values(), key=lambda runs: (runs[0].task, -len(runs)))
 
 
-def by_question(runs: Iterable[Run]) -> dict[Question, list[Run]]:
-    """Runs that were asked the same, by task and model."""
-    questions = defaultdict(list)
-    for run in sorted(runs, key=lambda run: (run.task, run.model.casefold(), run.model)):
-        questions[run.task, run.settings].append(run)
-    return questions
-
-
-def distinguishing(question: Question, questions: Iterable[Question]) -> dict[str, str]:
-    """In what a question differs from others of the same task."""
-    task, own = question[0], dict(question[1])
-    others = [dict(settings) for name, settings in questions if name == task]
-    keys = {key for other in others for key, *_ in different(own, other)}
-    return {key: own.get(key, "default") for key in sorted(keys)}
+def distinguishing(run: Run, others: Iterable[Run]) -> dict[str, str]:
+    """Its settings that others of its task have otherwise."""
+    settings = [other.settings for other in others if other.task == run.task]
+    keys = {key for other in settings for key, *_ in different(run.settings, other)}
+    return {key: run.settings.get(key, "default") for key in sorted(keys)}
 
 
 def last_date(runs: Iterable[Run]) -> str:
@@ -619,7 +615,7 @@ def _run(
         numbers={(row["metric"], row.get("group")): number_of(row) for row in rows},
         tables=tables,
         warnings=(),
-        settings=(),
+        settings={},
         results=path,
         samples=samples,
         parts=not date and "files" in content,
@@ -690,12 +686,11 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
 def _by_condition(run: Run, across: Collection[str]) -> Run:
     """Its model named by these conditions, which are no settings any more."""
     condition = listed({key: run.condition[key] for key in across})
-    settings = tuple(pair for pair in run.settings if pair[0] not in across)
     model = f"{run.model} ({condition})" if condition else run.model
-    return run._replace(model=model, settings=settings)
+    return run._replace(model=model, settings=run.settings_but(*across))
 
 
-def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
+def _settings(run: Run, more: Json) -> dict[str, str]:
     """What two runs must agree in. A file is known by its checksum."""
     kept = {"version": run.version, "documents": f"{run.n:,}"}
     for key, value in run.options.items():
@@ -703,8 +698,7 @@ def _settings(run: Run, more: Json) -> tuple[tuple[str, str], ...]:
             continue
         if key not in PARTS and f"{key}_sha256" not in run.options:
             kept[str(key)] = _plain(str(value)[:12] if key.endswith("_sha256") else value)
-    kept |= {key: _plain(value) for key, value in more.items() if value not in (None, "", 1)}
-    return tuple(kept.items())
+    return kept | {k: _plain(value) for k, value in more.items() if value not in (None, "", 1)}
 
 
 def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:

@@ -135,7 +135,7 @@ def _differences(run: Run, comparison: Comparison, known: TaskInfo) -> str:
             f"is of version {run.version} of the task, and the comparison was made for version "
             f"{known.version}"
         )
-    system, paper = dict(run.settings).get("system instruction"), comparison.system
+    system, paper = run.settings.get("system instruction"), comparison.system
     if system != (paper and sha256(paper.encode()).hexdigest()):
         whose = "a system instruction of its own" if system else "no system instruction"
         reasons.append(f"had {whose}" + (f" in place of {paper}" if paper else ""))

@@ -218,18 +218,18 @@ class _Writer:
         """The first page, and what the first screen of the brief shows."""
         self.ids.clear()
         runs = (run for model in self.models for run in model.runs)
-        same = sorted(by_question(runs).items(), key=lambda item: (item[0][0], -len(item[1])))
+        same = by_question(runs)
         sections, where = [], dict[str, str]()
-        for question, asked in same:
+        for asked in same:
             name = asked[0].task
             exhibits = [
                 exhibit
                 for exhibit in self.known.get(name, TaskInfo()).exhibits
                 if len(asked) > 1 and (exhibit.figure is None or exhibit.figure.model is not None)
             ]
-            details = listed(distinguishing(question, (other for other, _ in same)))
+            details = listed(distinguishing(asked[0], (others[0] for others in same)))
             title = f"{name} ({details})" if details else name
-            beside = self.beside(asked, shortened(listed(dict(question[1])), 300))
+            beside = self.beside(asked, shortened(listed(asked[0].settings), 300))
             sections.append(self.section(asked, title, "all", exhibits, beside))
             where.setdefault(name, f"#{sections[-1].id}")
         page = _page(

@@ -64,7 +64,7 @@ def answered(
 
 def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
     numbers, n = {("gap", None): MEASURE.summary(records).values["gap"]}, len(records)
-    model = (name, name, "twins", "1", None, {}, None, n, (GAP,), numbers, {}, (), ())
+    model = (name, name, "twins", "1", None, {}, None, n, (GAP,), numbers, {}, (), {})
     return Run(*model, Path(name), of=n)
 
 

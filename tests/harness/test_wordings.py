@@ -110,7 +110,7 @@ def test_a_model_that_answers_by_the_wording_has_a_range(tmp_path):
     (run,) = found.runs
     low, high = run.range_of("biased_preferences")
     assert (low, high) == (0, 100) and len(run.conditions) == 3
-    assert dict(run.settings).get("wording") is None  # its numbers are the paper's
+    assert "wording" not in run.settings  # its numbers are the paper's
     assert "range 0.0 to 100.0 over 3 conditions" in page and "one wording," not in page
 
 

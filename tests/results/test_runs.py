@@ -466,15 +466,15 @@ def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):
         options = {"items": path, "items_sha256": checksum}
         made_up(tmp_path, f"m{i}", VALUES, minutes=i, metadata=options)
     first, moved, other = (run.settings for run in found_in(tmp_path).runs)
-    assert first == moved != other and "items" not in dict(first)
-    assert dict(first)["items_sha256"] == "121212121212"
+    assert first == moved != other and "items" not in first
+    assert first["items_sha256"] == "121212121212"
 
 
 def test_the_models_arguments_are_no_options(tmp_path):
     made_up(tmp_path, "m", VALUES, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
     run = only(found_in(tmp_path))
     assert run.options == {"order": "paper"}
-    assert run.settings == (("version", "1"), ("documents", "100"), ("order", "paper"))
+    assert run.settings == {"version": "1", "documents": "100", "order": "paper"}
 
 
 def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
