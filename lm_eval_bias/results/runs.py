@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
-_OURS = re.compile(rb'\s*\{\s*"(task|reasons_of)"\s*:')
+_OURS = re.compile(rb'\s*\{\s*"(?:task|reasons_of)"\s*:')
 """How the files of `merge` and `reasons` begin."""
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
 """Numbers of unusable answers; above so many percent, the others are another sample."""
@@ -147,9 +148,8 @@ class Run(NamedTuple):
 
     @property
     def wording(self) -> str:
-        """The wording that its numbers were asked in; "all" has those of the paper's."""
-        wording = str(self.options.get(WORDING, PAPER))
-        return PAPER if wording == "all" else wording
+        """The wording that its numbers were asked in."""
+        return self.condition.get(WORDING, PAPER)
 
     @property
     def asked(self) -> dict[str, str]:
@@ -325,11 +325,10 @@ def find(
             samples.append(path)
             continue
         try:
-            kind = b"results" if name or path.name == UNDATED else _kind(path)
-            if kind is None and path not in given:
+            if not (name or path.name == UNDATED or path in given or _is_ours(path)):
                 continue
             content = json_of(path)
-            if kind == b"reasons_of":
+            if at(content, "reasons_of"):
                 phrases.append(clean(content))
                 continue
             for run in _of_results(path, clean(content), known, notes):
@@ -493,14 +492,11 @@ def _named(file: Path, place: Place) -> Place:
     return place
 
 
-def _kind(path: Path) -> bytes | None:
-    """Which of `_OURS` a file is, by its first bytes: other files there may be large."""
-    try:
-        with opened(path) as file:
-            begins = _OURS.match(file.read(200))
-    except Unreadable:
-        return None
-    return begins and begins[1]
+def _is_ours(path: Path) -> bool:
+    """Whether a file begins as `_OURS`: other files there may be large."""
+    with suppress(Unreadable), opened(path) as file:
+        return _OURS.match(file.read(200)) is not None
+    return False
 
 
 def _of_results(
@@ -599,7 +595,7 @@ def _run(
     identity, template = str(model_name(content)), chat_template(content)
     changed = at(content, "config", "gen_kwargs")
     system = str(content.get("system_instruction_sha") or "")[:12]
-    thinks = thinking(content, task)
+    thinks, wording = thinking(content, task), str(options.get(WORDING, PAPER))
     run = Run(
         model=_short(identity),
         identity=identity,
@@ -628,14 +624,13 @@ def _run(
             SYSTEM: system or ("none" if template != "" and is_tracked(content) else "unknown"),
             THINKING: thinks,
             "revision": identity.partition("@")[2] or "main",
+            WORDING: PAPER if wording == "all" else wording,
         },
     )
     warnings = _warnings(run, config, changed)
     more = {"repeats": config.get("repeats"), SYSTEM: system, THINKING: thinks.removeprefix("no")}
     return run._replace(
-        settings=_settings(run, more),
-        warnings=tuple(shortened(line, NOTE) for line in warnings),
-        condition={**run.condition, WORDING: run.wording},
+        settings=_settings(run, more), warnings=tuple(shortened(line, NOTE) for line in warnings)
     )
 
 
