@@ -246,16 +246,14 @@ def is_test(metric: Metric) -> bool:
 
 class Runs(NamedTuple):
     """notes: what was left out and why; unread: what could not be read; short: newer runs skipped
-    because an older one covered more documents. across: the conditions that name models. others: of
-    tasks without a measure, without metrics; their numbers are by the harness's name and filter.
-    known: the tasks by name."""
+    because an older one covered more documents. across: the conditions that name models. known: the
+    tasks by name."""
 
     runs: list[Run]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
     across: Collection[str] = ()
-    others: Sequence[Run] = ()
     known: Mapping[str, Task] = MappingProxyType({})
 
     def __repr__(self) -> str:
@@ -348,17 +346,17 @@ def find(
                 f"{place.name}={place.path}: expected runs of one model that no path before has, "
                 f"found {models} models"
             )
-    others = [run for run in read if not run.metrics and (tasks is None or run.task in tasks)]
-    read = [run for run in read if run.metrics]
     notes += _of_samples(samples)
-    if others:
-        notes.append(
-            f"{', '.join(sorted({run.task for run in others}))}: without a measure of bias; "
-            "lm-eval-bias compare --metric METRIC --task TASK compares any metric of samples"
-        )
-    there = sorted({run.task for run in read})
+    there = sorted({run.task for run in read if run.metrics})
     for task in sorted(set(tasks or ()).difference(there)) if there else ():
         raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
+    unmeasured = {run.task for run in read if not run.metrics}
+    if others := sorted(unmeasured.intersection(unmeasured if tasks is None else tasks)):
+        notes.append(
+            f"{', '.join(others)}: without a measure of bias; lm-eval-bias compare --metric METRIC "
+            "--task TASK compares any metric of samples"
+        )
+    read = [run for run in read if run.metrics]
     # revisions are models already
     conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
     apart = {(run.key, run.task, run.condition[THINKING]) for run in read}
@@ -376,14 +374,13 @@ def find(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
             "--log_samples"
         )
-    with_phrases = (_with_phrases(run, phrases) for run in kept)
-    named = _named_apart([*with_phrases, *_newest(others, conditions)[0]])
+    named = _named_apart([_with_phrases(run, phrases) for run in kept])
     alike = {run.model for run in named} - {run.place.name for run in named}
     alike -= {shortened(_short(run.identity)) for run in named}
     if alike:
         notes.append(f"{', '.join(sorted(alike))}: {_ALIKE}")
     shown = [_by_condition(run, conditions) for run in named]
-    return Runs(shown[: len(kept)], notes, unread, short, conditions, shown[len(kept) :], known)
+    return Runs(shown, notes, unread, short, conditions, known)
 
 
 def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--metrics") -> None:
@@ -502,8 +499,8 @@ def _is_ours(path: Path) -> bool:
 def _of_results(
     path: Path, content: Any, known_tasks: Mapping[str, Task], notes: list[str]
 ) -> Iterator[Run]:
-    """Its runs, those of tasks without a measure, too. notes gets what is wrong with others. Raises
-    Unreadable."""
+    """Its runs, those of tasks without a measure, too, which have no metrics. notes gets what is
+    wrong with others. Raises Unreadable."""
     configs, results = mapping(content, "configs"), at(content, "results")
     if not (configs and isinstance(results, dict)):
         raise Unreadable(path, "no results file of lm_eval: it has no `configs` and `results`")
@@ -526,8 +523,7 @@ def _of_results(
                 continue
             why = "its table `numbers` is not one; run it again"
         elif known is None:
-            run = _run(path, task, content, None, samples)
-            yield run._replace(numbers=_of_harness(mapping(results, task), run.n))
+            yield _run(path, task, content, None, samples)
             continue
         else:
             why = _without_cells(task, configs[task], results.get(task), samples)
@@ -818,18 +814,6 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
             ),
         )
     return list(metrics.values())
-
-
-def _of_harness(results: Json, n: int) -> dict[Key, Number]:
-    """(metric, filter) -> number, as the harness computed it, ± 1.96 of its standard errors."""
-    numbers: dict[Key, Number] = {}
-    for name, text in results.items():
-        metric, _, filter_ = name.partition(",")
-        value, stderr = (as_float(x) for x in (text, results.get(f"{metric}_stderr,{filter_}")))
-        if filter_ and not metric.endswith("_stderr") and math.isfinite(value):
-            low, high = value - 1.96 * stderr, value + 1.96 * stderr
-            numbers[metric, filter_] = Number(value, stderr, low, high, n=n)
-    return numbers
 
 
 def _with_phrases(run: Run, files: Sequence[Json]) -> Run:

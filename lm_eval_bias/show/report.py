@@ -240,7 +240,6 @@ class _Writer:
             models=self.models,
             warnings=list(_warnings(self.models)),
             thinking=[differences(rows, name) for name, rows in thinking.items()],
-            others=finished.others and exhibited.others(finished.others),
             notes=[*finished.notes, *(missing() if self.drawing else [])],
             **self.first(self.models, where),
         )
