@@ -313,32 +313,8 @@ def find(
         else place
         for place in places
     ]
-    given = {place.path for place in places}
-    read = []
-    notes: list[str] = []
-    samples, phrases = [], []
-    for path, place in files(places, notes):
-        name = DATED.match(path.name)
-        if name and name["kind"] == "jsonl":
-            samples.append(path)
-            continue
-        try:
-            if not (name or path.name == UNDATED or path in given or _is_ours(path)):
-                continue
-            content = json_of(path)
-            if at(content, "reasons_of"):
-                phrases.append(clean(content))
-                continue
-            for run in _of_results(path, clean(content), known, notes):
-                recorded = {key: at(content, key) for key in RECORDED}
-                recorded["metadata"] = mapping(content, "configs", run.task, "metadata")
-                model = place.name or run.model
-                read.append(run._replace(place=place, model=model, recorded=recorded))
-        except Unreadable as error:
-            if not name or name["stem"] == "results" or path in given:
-                again = "if it was cut off or changed, run again, or delete it"
-                notes.append(f"{path}: cannot be read: {error.cause}; {again}")
-    unread = tuple(shortened(note, NOTE) for note in notes)
+    read, unread, notes = _read(places, known)
+    notes = [*unread, *notes]
     for place in dict.fromkeys([*places, *(run.place for run in read)]):
         models = len({run.identity for run in read if run.place == place})
         if place.name and models != 1:
@@ -346,26 +322,25 @@ def find(
                 f"{place.name}={place.path}: expected runs of one model that no path before has, "
                 f"found {models} models"
             )
-    notes += _of_samples(samples)
     there = sorted({run.task for run in read if run.metrics})
     for task in sorted(set(tasks or ()).difference(there)) if there else ():
         raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
-    unmeasured = {run.task for run in read if not run.metrics}
-    if others := sorted(unmeasured.intersection(unmeasured if tasks is None else tasks)):
+    wanted = [run for run in read if tasks is None or run.task in tasks]
+    if others := sorted({run.task for run in wanted if not run.metrics}):
         notes.append(
             f"{', '.join(others)}: without a measure of bias; lm-eval-bias compare --metric METRIC "
             "--task TASK compares any metric of samples"
         )
-    read = [run for run in read if run.metrics]
     # revisions are models already
     conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
-    apart = {(run.key, run.task, run.condition[THINKING]) for run in read}
+    apart = {(run.key, run.task, run.condition[THINKING]) for run in read if run.metrics}
     if THINKING not in conditions and len(apart) > len({where[:2] for where in apart}):
         conditions.append(THINKING)
-    kept, left_out, short = _newest(
-        [run for run in read if tasks is None or run.task in tasks], conditions
+    kept, left_out, short = _newest([run for run in wanted if run.metrics], conditions)
+    notes, unread, short = (
+        [shortened(note, NOTE) for note in dict.fromkeys(lines)]
+        for lines in ([*notes, *left_out], unread, short)
     )
-    notes = [shortened(note, NOTE) for note in dict.fromkeys([*notes, *left_out])]
     if not kept:
         where = ", ".join(str(place.path) for place in places)
         if notes:
@@ -374,13 +349,48 @@ def find(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
             "--log_samples"
         )
-    named = _named_apart([_with_phrases(run, phrases) for run in kept])
+    named = _named_apart(kept)
     alike = {run.model for run in named} - {run.place.name for run in named}
     alike -= {shortened(_short(run.identity)) for run in named}
     if alike:
         notes.append(f"{', '.join(sorted(alike))}: {_ALIKE}")
     shown = [_by_condition(run, conditions) for run in named]
     return Runs(shown, notes, unread, short, conditions, known)
+
+
+def _read(
+    places: Sequence[Place], known: Mapping[str, Task]
+) -> tuple[list[Run], list[str], list[str]]:
+    """All runs; what could not be read, and other notes."""
+    given = {place.path for place in places}
+    runs, unread, notes = [], list[str](), list[str]()
+    phrases: dict[str, Table] = {}
+    for path, place in files(places, unread):
+        name = DATED.match(path.name)
+        if name and name["kind"] == "jsonl":
+            notes += _without_results(path)
+            continue
+        try:
+            if not (name or path.name == UNDATED or path in given or _is_ours(path)):
+                continue
+            content = json_of(path)
+            if "reasons_of" in mapping(content):
+                phrases |= _phrases(clean(content))
+                continue
+            for run in _of_results(path, clean(content), known, unread):
+                recorded = {key: at(content, key) for key in RECORDED}
+                recorded["metadata"] = mapping(content, "configs", run.task, "metadata")
+                model = place.name or run.model
+                runs.append(run._replace(place=place, model=model, recorded=recorded))
+        except Unreadable as error:
+            if not name or name["stem"] == "results" or path in given:
+                again = "if it was cut off or changed, run again, or delete it"
+                unread.append(f"{path}: cannot be read: {error.cause}; {again}")
+    for i, run in enumerate(runs):
+        for sample in map(plain_name, run.samples):
+            if sample in phrases:
+                runs[i] = run._replace(tables={**run.tables, "phrases": phrases[sample]})
+    return runs, unread, notes
 
 
 def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--metrics") -> None:
@@ -636,15 +646,15 @@ def without_numbers(task: Task, samples: Path, results: Json) -> Run:
     return _run(path, task.name, results, task, (samples,))
 
 
-def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
-    """Notes of sample files whose results are missing."""
-    for path in samples:
-        dated = f"*_{date_of(path)}.json"
-        if not any(one for end in ("", GZ) for one in path.parent.glob(f"{dated}{end}")):
-            yield (
-                f"{path}: its results file is not beside it, so its model and options are not "
-                "known; put both into one folder"
-            )
+def _without_results(samples: Path) -> list[str]:
+    """A note of a sample file whose results are missing."""
+    dated = f"*_{date_of(samples)}.json"
+    if any(one for end in ("", GZ) for one in samples.parent.glob(f"{dated}{end}")):
+        return []
+    return [
+        f"{samples}: its results file is not beside it, so its model and options are not known; "
+        "put both into one folder"
+    ]
 
 
 def _short(identity: str, depth: int = 1) -> str:
@@ -816,17 +826,12 @@ def _metrics(rows: Sequence[Row], results: Json) -> list[Metric]:
     return list(metrics.values())
 
 
-def _with_phrases(run: Run, files: Sequence[Json]) -> Run:
-    names = {*map(plain_name, run.samples)}
-    for content in files:
-        phrases, origins = content.get("phrases"), content.get("reasons_of")
-        if (
-            isinstance(origins, list)
-            and _is_table(phrases)
-            and any(plain_name(Path(str(name))) in names for name in origins)
-        ):
-            run = run._replace(tables={**run.tables, "phrases": phrases})
-    return run
+def _phrases(content: Json) -> dict[str, Table]:
+    """What `lm-eval-bias reasons` wrote: its table, by the names of the samples."""
+    phrases, samples = content.get("phrases"), content.get("reasons_of")
+    if not (isinstance(samples, list) and _is_table(phrases)):
+        return {}
+    return {plain_name(Path(str(name))): phrases for name in samples}
 
 
 # ---- Several runs of the same model and task
@@ -869,7 +874,7 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
                 * run.identity.startswith(".")
             )
             if newer:
-                short.append(shortened(notes[-1], NOTE))
+                short.append(notes[-1])
     for run in runs:
         if part_of(run.options) and not any(_is_in(run, whole) for whole in kept):
             notes.append(
