@@ -203,11 +203,8 @@ def test_diversity_needs_no_embeddings(tmp_path, command):
 @pytest.mark.parametrize(
     "samples, arguments, message",
     [
-        (SAID[5:6], [], "no reason in 0 answers to questions about economic, beside 0 refused"),
         (SAID[4:5], [], "no reason in 0 answers to questions about economic, beside 1 refused"),
-        ([], [], "no reason in 0 answers"),
         ([{"x": 1}], [], "line 1: no sample of a task that asks about social groups"),
-        ([{**SAID[0], "doc": {"premise": "x"}}], [], "line 1: no sample of a task that asks about"),
         ([{**SAID[0], "resps": [[["-1.5", "True"]]]}], [], "no reason in 0 answers"),
         ([sample(0, "Men", "Rating: 4")], [], "no reason in 1 answers"),
         (SAID, ["--clusters", "absent.json"], "cannot read absent.json: No such file or directory"),

@@ -60,12 +60,10 @@ def test_it_holds_no_prompt_and_no_answer(runs, saved):
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"no xz",
         lzma.compress(b"[]"),
         lzma.compress(b'{"files": {"0/a": 1}}'),
         lzma.compress(b'{"files": {"../a": "x"}}'),
-        lzma.compress(b'{"files": {"/a/b": "x"}}'),
         lzma.compress(b'{"files": {"0/../../b": "x"}}'),
         lzma.compress(b" " * (FILE + 10)),
         lzma.compress(b'{"files": {}}')[:-3],

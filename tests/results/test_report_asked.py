@@ -208,8 +208,6 @@ def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sente
     "line",
     [
         "[]",
-        "null",
-        "3",
         '{"arguments": 3, "resps": "x"}',
         '{"arguments": {"a": {"b": 1}}, "resps": [[]]}',
         '{"arguments": {"a": {"b": "p", "c": {"turns": [3]}}}, "resps": [null]}',
