@@ -15,7 +15,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-HOME, GALLERY = "docs/README.md", "docs/gallery.md"
+HOME = "docs/README.md"
 KINDS = ("Tutorials", "How-to", "Reference", "Explanation")
 PARTS = {kind: f"docs/{kind.lower()}/" for kind in KINDS} | {"Benchmarks": "tasks/"}
 
@@ -36,14 +36,14 @@ def on_files(files: Files, config: Any) -> Files:
             names += [path for path in linked(name) if path not in names]
     first = linked(HOME)
     pages = sorted(
-        {name for name in names if name.endswith(".md")} - {HOME, GALLERY},
+        {name for name in names if name.endswith(".md")} - {HOME},
         key=lambda name: (first.index(name) if name in first else len(first), name),
     )
     parts = [{p: [name for name in pages if name.startswith(PARTS[p])]} for p in PARTS]
     others = [name for name in pages if not name.startswith(tuple(PARTS.values()))]
     for name in sorted(set(pages).difference(first, others)):
         logging.getLogger("mkdocs.site").warning("%s has no link to %s", HOME, name)
-    config.nav = [{"Home": HOME}, *parts, {"Gallery": GALLERY}, {"Project": others}]
+    config.nav = [{"Home": HOME}, *parts, {"Project": others}]
     options, made = (config.site_dir, config.use_directory_urls), []
     for name in dict.fromkeys(names):  # docs/ is the site's root; the other README stands beside it
         inside = "about.md" if name == "README.md" else name.removeprefix("docs/")

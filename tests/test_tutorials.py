@@ -1,5 +1,5 @@
-"""docs/tutorials, the gallery and the notebooks: their commands and cells run as they stand there,
-on a few documents."""
+"""docs/tutorials and the notebooks: their commands and cells run as they stand there, on a few
+documents."""
 
 import json
 import re
@@ -33,13 +33,10 @@ def place(tmp_path_factory, model_folder):
 def printed(root, place):
     """What the commands of each tutorial print, in the order in which a reader comes to them."""
     docs = root / "docs"
-    texts = {
+    return {
         name: follow(place, (docs / "tutorials" / f"{name}.md").read_text(), few)
         for name in TUTORIALS
     }
-    # the runs are there
-    follow(place, re.sub(r"(?m)^lm_eval .*\n", "", (docs / "gallery.md").read_text()), few)
-    return texts
 
 
 @pytest.mark.slow
@@ -84,12 +81,3 @@ def test_a_notebook_goes_from_two_models_to_a_figure_and_a_table(root, place, mo
     left = cells(root, "two_models")
     assert "base" in left["latex"] and "tuned" in left["latex"] and "verdict" not in left["latex"]
     assert (place / "axes-column.pdf").stat().st_size > 1000
-
-
-def test_pictures_of_the_gallery_are_small_and_their_words_are_dark_on_white(root):
-    text = (root / "docs/gallery.md").read_text(encoding="utf-8")
-    pictures = [root / "docs" / path for path in re.findall(r"!\[.+?\]\((\S+)\)", text)]
-    assert set(pictures) >= set((root / "docs/pictures").glob("*.svg"))
-    assert sum(picture.stat().st_size for picture in pictures) < 1_000_000
-    for picture in pictures:
-        assert picture.suffix == ".png" or "background:white" in picture.read_text(encoding="utf-8")

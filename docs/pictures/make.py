@@ -1,16 +1,14 @@
 """The picture of a report in the README: its first screen, and figures of it below if asked for.
 
     python docs/pictures/make.py [RUNS ...] [--figure ID ...] [-o FILE]
-    python docs/pictures/make.py --gallery FOLDER
 
 RUNS are finished runs, by default those that `make demo` writes. Needs the extras `report`
-and `test`, and a Chromium. FOLDER is where the commands of docs/gallery.md were typed.
+and `test`, and a Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 import tempfile
@@ -20,12 +18,6 @@ from lm_eval_bias import cli
 
 LARGEST = 250_000
 """Bytes that the picture may have."""
-GALLERY = {
-    "emotions.svg": "report/figures/chat-empathy_religion_likelihood_ci-Figures-2-3-5-and-6.svg",
-    "analogies.svg": "report/figures/all-bistereo_analogy-Analogies-by-axis.svg",
-    "compare.svg": "compare.html",
-}
-"""Picture -> the file with its figure."""
 # Of the page stay the first section and the figures that are asked for, each with its heading,
 # caption and how it is read.
 _KEEP = """(wanted) => {
@@ -45,18 +37,6 @@ _KEEP = """(wanted) => {
 }"""
 
 
-def gallery(folder: Path) -> None:
-    """The figures of docs/gallery.md, on white: a page may be dark."""
-    for name, source in GALLERY.items():
-        svg = re.search(
-            r"<svg xmlns.*?</svg>.*?</svg>", (folder / source).read_text(encoding="utf-8"), re.S
-        )
-        if svg is None:
-            sys.exit(f"{folder / source} has no figure")
-        white = svg[0].replace("<svg ", '<svg style="background:white" ', 1)
-        Path(__file__).with_name(name).write_text(f"{white}\n", encoding="utf-8")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -71,11 +51,7 @@ def main() -> int:
         "--figure", action="append", default=[], metavar="ID", help="a figure's address on the page"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("report.png"))
-    parser.add_argument("--gallery", type=Path, metavar="FOLDER", help="the figures of the gallery")
     arguments = parser.parse_args()
-    if arguments.gallery:
-        gallery(arguments.gallery)
-        return 0
     names = ("chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None:

@@ -7,10 +7,10 @@ A test fails where a page differs from what this would write.
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import pydoc
 import re
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,10 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
     lines = [
         "# Tasks",
         "",
-        "Each benchmark has a table of its tasks and one of their options. Braces stand for "
-        "several names: `hbb_{age,ses}` is `hbb_age` and `hbb_ses`. Documents are those of a whole "
-        "run; a dash means that only a run can count them. No name in the last column means all "
-        "tasks. `groups=FILE` and `items=FILE` take [files of your own]"
+        "Each benchmark has a table of its tasks and one of their options. Documents are those of "
+        "a whole run; a dash means that only a run can count them. No name in the last column "
+        "means all tasks, `*_sg*` those with this part. `groups=FILE` and `items=FILE` take "
+        "[files of your own]"
         "(../how-to/own_benchmark.md#ask-about-your-own-groups-or-items).",
     ]
     for folder, tasks in folders.items():
@@ -57,7 +57,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
             about = re.sub(r"^[\w ]+ only, and", "one category, and", task.about)
             rows.setdefault((task.request, about), []).append(task)
         for (_, about), alike in rows.items():
-            names = _braces([task.name for task in alike])
+            names = _listed(task.name for task in alike)
             counts = dict.fromkeys(
                 "—" if task.documents is None else f"{task.documents:,}" for task in alike
             )
@@ -71,7 +71,7 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
         if takes:
             lines += ["", "option for `--metadata` | default | what it sets | tasks"]
             lines += ["---|---|---|---"]
-        lines += [" | ".join([*option, _short(n, everything)]) for option, n in takes.items()]
+        lines += [" | ".join([*option, _part(n, everything)]) for option, n in takes.items()]
     lines += ["", "## Groups and tags", "", "name | tasks", "---|---"]
     for path in sorted(Path(catalogue.tasks_folder()).rglob("*.yaml")):
         config = catalogue.read(path)
@@ -79,9 +79,9 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
             members = [
                 m if isinstance(m, str) else m.get("task", m.get("group")) for m in config["task"]
             ]
-            lines.append(f"`{config['group']}` | {_braces(members)}")
+            lines.append(f"`{config['group']}` | {_listed(members)}")
     tagged = [t.name for tasks in folders.values() for t in tasks if t.config.get("tag")]
-    lines.append(f"tag `implicit_social_bias` | {_braces(tagged)}")
+    lines.append(f"tag `implicit_social_bias` | {_listed(tagged)}")
     return "\n".join([*map(str.rstrip, lines), ""])
 
 
@@ -112,7 +112,7 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
         where = f" ({'; '.join(cells)})" if cells else ""
         title, heading = "Several benchmarks", ", ".join(places)
         if heading in folders:
-            title, heading = heading, _short([*places[heading]], [t.name for t in folders[heading]])
+            title, heading = heading, _part([*places[heading]], [t.name for t in folders[heading]])
         lists[title].setdefault(heading and f"\n### {heading}\n", []).append(
             f"- {shown} {line}{where}"
         )
@@ -123,51 +123,21 @@ def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _braces(names: list[str]) -> str:
-    """Names as a shell's braces, a family after the other."""
-    families: dict[str, list[list[str]]] = {}
-    for name in names:
-        families.setdefault(name.partition("_")[0], []).append(name.split("_")[1:])
-    return ", ".join(f"`{family}{_joined(rests)}`" for family, rests in families.items())
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
-def _joined(rests: list[list[str]]) -> str:
-    """The alternatives of lists of parts, by the parts that they begin with."""
-    by_first: dict[str, list[list[str]]] = {}
-    for rest in rests:
-        by_first.setdefault("".join(f"_{part}" for part in rest[:1]), []).append(rest[1:])
-    if len(by_first) == 1:
-        ((first, after),) = by_first.items()
-        return first + _joined(after) if first else ""
-    alike = [*map(sorted, by_first.values())]
-    if all(other == alike[0] for other in alike):
-        heads = [*by_first]
-        tail = _joined(next(iter(by_first.values())))
-    else:
-        heads, tail = [first + _joined(after) for first, after in by_first.items()], ""
-    shared = "_" if all(head.startswith("_") for head in heads) else ""
-    return shared + "{" + ",".join(h.removeprefix(shared) for h in heads) + "}" + tail
-
-
-def _short(names: list[str], everything: list[str]) -> str:
-    """Some of the tasks in few words, all of them in none: a star stands for any text."""
-    if names == everything:
-        return ""
+def _part(names: list[str], everything: list[str]) -> str:
+    """The part of a name that these tasks have and no others, or have not; else their names. Empty
+    for all of them."""
     others = [name for name in everything if name not in names]
-    shown, left_out = _patterns(names, others), _patterns(others, names)
-    short = shown if len(shown) <= len(left_out) else ["all but", *left_out]
-    return " ".join(short)
-
-
-def _patterns(names: list[str], others: list[str]) -> list[str]:
-    patterns: dict[str, None] = {}
-    for name in names:
-        parts = name.split("_")
-        starts = ["_".join(parts[:n]) + "*" for n in range(1, len(parts) + 1)]
-        globs = [*starts, *(f"*_{part}*" for part in parts[1:])]
-        alone = [name, *(g for g in globs if not fnmatch.filter(others, g))]
-        patterns[max(alone, key=lambda g: len(fnmatch.filter(names, g)))] = None
-    return [f"`{pattern}`" for pattern in patterns]
+    if not others:
+        return ""
+    for which, chosen in (("", names), ("all but ", others)):
+        for part in chosen[0].split("_")[1:]:
+            if [name for name in everything if part in name.split("_")] == chosen:
+                return f"{which}`*_{part}*`"
+    return _listed(names)
 
 
 if __name__ == "__main__":
