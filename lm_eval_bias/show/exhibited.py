@@ -1,10 +1,10 @@
 """The rows of an exhibit as tables, with what the papers print beside."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import sha256
 from itertools import takewhile
 from math import isnan
-from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ from lm_eval_bias.usage import Options
 Rows = Sequence[Row]
 Place = tuple[str, PaperTable, PaperCell, Comparison]
 """The file of a paper, a table and a cell of it, and how the cell compares with a task."""
+Setting = tuple[tuple[str, str], ...]
+"""Axis and name of a cell."""
 
 # Options that choose which of the same documents are drawn or asked, not what these ask.
 _DRAWN = frozenset({"seed", "shard"})
@@ -75,29 +77,28 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
-    models: dict[tuple[str, str], dict[tuple[tuple[str, str], ...], list[Place]]] = {}
+    groups: defaultdict[tuple[str, str, Setting], list[Place]] = defaultdict(list)
     for place in of_task(run.task):
         file, table, cell, _ = place
         if file == paper and table.name in names and (cell.metrics or cell.place):
             # Names of a cell with a place stand in its row, and so does the group.
             pairs = () if cell.place else cell.names.items()
             setting = tuple(pair for pair in pairs if pair[1] != cell.group)
-            of_model = models.setdefault((table.name, cell.model), {})
-            of_model.setdefault(setting, []).append(place)
+            groups[table.name, cell.model, setting].append(place)
     result = []
-    for (table_name, model), settings in models.items():
-        for setting, part in settings.items():
-            _, table, _, comparison = part[0]
-            varying = [
-                str(table.axes[axis].get(name, name))
-                for axis, name in setting
-                if any((axis, name) not in other for other in settings if other)
-            ]
-            source = ", ".join((f"paper, {table_name}", *varying))
-            name = f"{table.models.get(model, model)} ({source})"
-            why = _differences(run, comparison, known) if comparison.comparable else comparison.why
-            if rows := _rows_of([cell for _, _, cell, _ in part], exhibit, run):
-                result.append(PaperRows(name, rows, source, why, "" if why else comparison.why))
+    for (table_name, model, setting), part in groups.items():
+        _, table, _, comparison = part[0]
+        settings = [s for other, m, s in groups if (other, m) == (table_name, model)]
+        varying = [
+            str(table.axes[axis].get(name, name))
+            for axis, name in setting
+            if any((axis, name) not in other for other in settings if other)
+        ]
+        source = ", ".join((f"paper, {table_name}", *varying))
+        name = f"{table.models.get(model, model)} ({source})"
+        why = _differences(run, comparison, known) if comparison.comparable else comparison.why
+        if rows := _rows_of([cell for _, _, cell, _ in part], exhibit, run):
+            result.append(PaperRows(name, rows, source, why, "" if why else comparison.why))
     return result
 
 
@@ -184,29 +185,30 @@ def cell(row: Row, name: str, unit: str = "", paper: bool = False) -> Cell:
 
 
 def table(
-    exhibit: Exhibit, models: Sequence[tuple[str, Rows]], papers: Sequence[PaperRows]
+    exhibit: Exhibit, models: Sequence[tuple[Run, Rows]], papers: Sequence[PaperRows]
 ) -> Table:
     """models: each with its rows. Rows of the same texts stand together, those of papers last."""
     columns = exhibit.columns
     words = [column.name for column in takewhile(lambda column: not column.unit, columns)]
-    texts_of: list[Row] = []
-    body = []
-    named = [(Cell(model), row, False) for model, rows in models for row in rows]
+    named = [(Cell(run.model), row, False) for run, rows in models for row in rows]
     for printed in papers:
         name = Cell(printed.model, note="not comparable" * bool(printed.incomparable))
         named += [(name, row, True) for row in printed.rows]
+    groups: list[tuple[Row, list[list[Cell]]]] = []
     for name, row, paper in named:
         own = {word: row[word] for word in words if isinstance(row.get(word), str)}
-        alike = (i for i, texts in enumerate(texts_of) if own and texts.items() >= own.items())
-        place = next(alike, len(texts_of))
-        texts_of += [own] * (place == len(texts_of))
-        cells = [cell(row, column.name, column.unit, paper) for column in columns]
-        body.append((place, [name, *cells]))
-    sorted_body = [cells for _, cells in sorted(body, key=itemgetter(0))]
+        cells = [name, *(cell(row, column.name, column.unit, paper) for column in columns)]
+        for shared, alike in groups:
+            if own and shared.items() >= own.items():
+                alike.append(cells)
+                break
+        else:
+            groups.append((own, [cells]))
+    body = [cells for _, alike in groups for cells in alike]
     head = [Cell(MODEL.capitalize()), *map(_title, columns)]
-    if len({cells[0] for cells in sorted_body}) == 1:
-        head, sorted_body = head[1:], [cells[1:] for cells in sorted_body]
-    return Table(head, sorted_body, texts(sorted_body))
+    if len({cells[0] for cells in body}) == 1:
+        head, body = head[1:], [cells[1:] for cells in body]
+    return Table(head, body, texts(body))
 
 
 def _title(column: Column) -> Cell:

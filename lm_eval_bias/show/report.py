@@ -95,8 +95,7 @@ class Block:
 
 
 class Section(NamedTuple):
-    """A task, of one run or of the models that were asked the same. open: expanded on the page (one
-    task per paper)."""
+    """A task, of one run or of the models that were asked the same."""
 
     id: str
     title: str
@@ -106,16 +105,11 @@ class Section(NamedTuple):
     tables: Sequence[Block] = ()
     run: Run | None = None
     transcript: Transcript | None = None
-    open: bool = False
 
-
-class ModelPage(NamedTuple):
-    """A model. file: of its page."""
-
-    name: str
-    file: str
-    runs: list[Run]
-    tests: list[verdict.Tested]
+    @property
+    def figure(self) -> Block | None:
+        """The first that is not folded."""
+        return next((block for block in self.blocks if block.svg and not block.folded), None)
 
 
 def write(
@@ -136,17 +130,16 @@ def write(
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
-    by_model = defaultdict(list)
-    for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
-        warnings = (*run.warnings, *_of_answers(run, transcripts[run.samples], known))
-        by_model[run.model].append(run._replace(warnings=warnings))
-    models = [
-        ModelPage(name, f"{folder.stem(name)}.html", runs, verdict.judged(runs))
-        for name, runs in by_model.items()
+    runs = [
+        run._replace(warnings=(*run.warnings, *_of_answers(run, transcripts[run.samples], known)))
+        for run in sorted(
+            finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)
+        )
     ]
-    writer = _Writer(folder, known, transcripts, drawing, latex_papers, models)
-    for model in models:
-        folder.write(model.file, writer.page(model))
+    pages = {name: f"{folder.stem(name)}.html" for name in dict.fromkeys(run.model for run in runs)}
+    writer = _Writer(folder, known, transcripts, drawing, latex_papers, runs, pages)
+    for name, file in pages.items():
+        folder.write(file, writer.page(name))
     overview, first = writer.overview(finished, of_thinking(finished.runs, answers))
     folder.write("index.html", overview)
     if brief:
@@ -155,7 +148,7 @@ def write(
     if cited:
         folder.write("citations.bib", cited)
     folder.finish()
-    return [test for model in models for test in model.tests]
+    return verdict.judged(runs)
 
 
 def _of_answers(run: Run, samples: Transcript, known: Mapping[str, TaskInfo]) -> Iterator[str]:
@@ -181,79 +174,83 @@ def _of_answers(run: Run, samples: Transcript, known: Mapping[str, TaskInfo]) ->
 
 @dataclass
 class _Writer:
+    """runs: sorted by model. pages: model -> its file."""
+
     folder: Folder
     known: Mapping[str, TaskInfo]
     transcripts: Mapping[tuple[Path, ...], Transcript]
     drawing: Any
     latex_papers: bool
-    models: Sequence[ModelPage]
+    runs: Sequence[Run]
+    pages: Mapping[str, str]
     ids: set[str] = field(default_factory=set)
 
-    def page(self, model: ModelPage) -> str:
+    def page(self, model: str) -> str:
         """The page of a model."""
         from tqdm import tqdm
 
         self.ids.clear()
-        stem, sections = Path(model.file).stem, []
-        for run in tqdm(model.runs, model.file, unit="task", file=sys.stderr, disable=None):
-            exhibits = self.known.get(run.task, TaskInfo()).exhibits
-            section = self.section([run], run.task, stem, exhibits, _primaries(run))
-            tables = list(self.tables(run, section.known, f"{stem}-{run.task}", section.id))
+        file, sections = self.pages[model], []
+        stem, runs = Path(file).stem, [run for run in self.runs if run.model == model]
+        for run in tqdm(runs, file, unit="task", file=sys.stderr, disable=None):
+            known = self.known.get(run.task, TaskInfo())
+            section = self.section([run], run.task, stem, known, _primaries(run))
+            tables = list(self.tables(run, known, f"{stem}-{run.task}", section.id))
             samples = self.transcripts[run.samples]
             sections.append(section._replace(tables=tables, run=run, transcript=samples))
-        drawn = [s for s in sections if any(b.svg and not b.folded for b in s.blocks)]
-        papers: dict[str, str] = {}
-        for section in (*drawn, *sections):
-            papers.setdefault(section.known.paper or section.title, section.id)
-        sections = [section._replace(open=section.id in papers.values()) for section in sections]
+        opened: dict[str, str] = {}  # of each paper one task, which has a figure if any has
+        for section in sorted(sections, key=lambda section: section.figure is None):
+            opened.setdefault(section.known.paper or section.title, section.id)
         return _page(
             "report_model.html",
-            page=model.file,
+            page=file,
             model=model,
             sections=sections,
-            **self.first([model], {section.title: f"#{section.id}" for section in sections}),
+            opened=opened.values(),
+            **self.first(runs, {section.title: f"#{section.id}" for section in sections}),
         )
 
     def overview(self, finished: Runs, thinking: Any) -> tuple[str, dict[str, Any]]:
-        """The first page, and what the first screen of the brief shows."""
+        """The first page, and what the first screen shows."""
         self.ids.clear()
-        runs = (run for model in self.models for run in model.runs)
-        same = by_question(runs)
+        same = by_question(self.runs)
         sections, where = [], dict[str, str]()
         for asked in same:
             name = asked[0].task
+            known = self.known.get(name, TaskInfo())
             exhibits = [
                 exhibit
-                for exhibit in self.known.get(name, TaskInfo()).exhibits
+                for exhibit in known.exhibits
                 if len(asked) > 1 and (exhibit.figure is None or exhibit.figure.model is not None)
             ]
             details = listed(distinguishing(asked[0], (others[0] for others in same)))
             title = f"{name} ({details})" if details else name
             beside = self.beside(asked, shortened(listed(asked[0].settings), 300))
-            sections.append(self.section(asked, title, "all", exhibits, beside))
+            known = known._replace(exhibits=exhibits)
+            sections.append(self.section(asked, title, "all", known, beside))
             where.setdefault(name, f"#{sections[-1].id}")
+        first = self.first(self.runs, where)
         page = _page(
             "report_overview.html",
             page="index.html",
             found=self.answers(),
             sections=sections,
-            models=self.models,
-            warnings=list(_warnings(self.models)),
+            warnings=_warnings(self.runs),
             thinking=[differences(rows, name) for name, rows in thinking.items()],
             notes=[*finished.notes, *(missing() if self.drawing else [])],
-            **self.first(self.models, where),
+            **first,
         )
-        return page, self.first(self.models, {t: f"index.html{id}" for t, id in where.items()})
+        return page, first
 
-    def first(self, models: Sequence[ModelPage], where: Mapping[str, str]) -> dict[str, Any]:
-        """What the first screen shows of some models. where: task -> what its name leads to."""
-        runs = [run for model in models for run in model.runs]
-        tests = [test for model in models for test in model.tests]
+    def first(self, runs: Sequence[Run], where: Mapping[str, str]) -> dict[str, Any]:
+        """What the first screen shows of some runs. where: task -> its place on the page."""
+        tests = verdict.judged(runs)
         rows, shared = questions.rows(tests)
+        models = dict.fromkeys(run.model for run in runs)
         return {
-            "pages": {model.name: model.file for model in self.models},
+            "pages": self.pages,
             "where": where,
-            "series": {model.name: i for i, model in enumerate(models)},
+            "series": {model: i for i, model in enumerate(models)},
             "rows": rows,
             "shared": shared,
             "sentences": verdict.sentences(tests),
@@ -264,7 +261,7 @@ class _Writer:
 
     def answers(self) -> Block:
         """The figure of the first screen, and its numbers, as files."""
-        tests = verdict.strongest(test for model in self.models for test in model.tests)
+        tests = verdict.strongest(verdict.judged(self.runs))
         topic = verdict.sentences(tests)[0].rstrip(".")
         block = Block(self._id("answers"), topic, topic, ANSWERS.caption)
         block.source = source([test.run for test in tests])
@@ -283,50 +280,42 @@ class _Writer:
             }
             models.append((run, [row]))
         if tests:
-            table = exhibited.table(ANSWERS, [(run.model, own) for run, own in models], ())
-            file = self.folder.stem("answers")
-            self._table_files(block, file, [row for _, own in models for row in own], table)
-            if self.drawing is not None:
-                self._figure(block, ANSWERS, models, file)
+            rows = [row for _, own in models for row in own]
+            self._files(block, ANSWERS, models, rows, (), "answers")
         return block
 
     def section(
-        self,
-        runs: Sequence[Run],
-        title: str,
-        stem: str,
-        exhibits: Sequence[Exhibit],
-        primaries: Table,
+        self, runs: Sequence[Run], title: str, stem: str, known: TaskInfo, primaries: Table
     ) -> Section:
         """A task of one run, or of the models that were asked the same. stem: of its files."""
         name = runs[0].task
         task = self._id(name)
-        blocks = [self.exhibit(exhibit, runs, f"{stem}-{name}", task) for exhibit in exhibits]
+        blocks = [self.exhibit(e, runs, f"{stem}-{name}", task, known) for e in known.exhibits]
         first: dict[tuple[str, str], Block] = {}
         for block in blocks:  # those that are read in the same way refer to the first of them
             if not block.missing and (block.how_to_read or block.caveat):
                 earlier = first.setdefault((block.how_to_read, block.caveat), block)
                 block.same = earlier if earlier is not block else None
-        return Section(task, title, self.known.get(name, TaskInfo()), primaries, blocks)
+        return Section(task, title, known, primaries, blocks)
 
     def beside(self, runs: Sequence[Run], title: str) -> Table:
         """The primary numbers of the models that were asked the same."""
         metrics = {metric.name: metric for run in runs for metric, _ in run.primaries}
         head = [Cell("Model"), *(Cell(m.name, note=about(m)) for m in metrics.values())]
-        files = {model.name: model.file for model in self.models}
         rows = []
         for run in runs:
             cells = {
                 metric.name: number_cell(number, metric.unit, "", verdict.kind(run, metric, number))
                 for metric, number in run.primaries
             }
-            model = Cell(run.model, link=files[run.model])
+            model = Cell(run.model, link=self.pages[run.model])
             rows.append([model, *(cells.get(metric, Cell("")) for metric in metrics)])
         return Table(head, rows, title=title)
 
-    def exhibit(self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str) -> Block:
+    def exhibit(
+        self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str, known: TaskInfo
+    ) -> Block:
         """An exhibit of one run, or of several models."""
-        known = self.known.get(runs[0].task, TaskInfo())
         counterpart = joined(", ", known.paper, exhibit.name)
         block = Block(
             self._id(f"{prefix}-{exhibit.name}"),
@@ -366,20 +355,27 @@ class _Writer:
             for row in paper.rows:
                 names = [key for key in row if not key.endswith("_printed")]
                 rows.append(start | {k: row.get(f"{k}_printed") or row[k] for k in names})
-        named = [(run.model, own) for run, own in models]
-        block.table = exhibited.table(exhibit, named, papers)
-        written = exhibited.table(exhibit, named, papers if self.latex_papers else ())
-        file = self.folder.stem(f"{stem}-{exhibit.name}")
-        self._table_files(block, file, rows, written)
-        if exhibit.figure is not None and self.drawing is not None:
-            self._figure(block, exhibit, models, file)
+        block.table = exhibited.table(exhibit, models, papers)
+        written = papers if self.latex_papers else ()
+        self._files(block, exhibit, models, rows, written, f"{stem}-{exhibit.name}")
         return block
 
-    def _figure(
-        self, block: Block, exhibit: Exhibit, models: Sequence[tuple[Run, Rows]], file: str
+    def _files(
+        self,
+        block: Block,
+        exhibit: Exhibit,
+        models: Sequence[tuple[Run, Rows]],
+        rows: Rows,
+        papers: Sequence[PaperRows],
+        name: str,
     ) -> None:
+        """The table of an exhibit and its figure. rows: what CSV has."""
+        file = self.folder.stem(name)
+        self._table_files(block, file, rows, exhibited.table(exhibit, models, papers))
+        if exhibit.figure is None or self.drawing is None:
+            return
         try:
-            heading, files = drawn(
+            block.heading, files = drawn(
                 exhibit, models, self.drawing, block.id, block.topic, block.source
             )
         except Exception as error:  # what a person's own rows may hold
@@ -390,7 +386,7 @@ class _Writer:
             kind = ending.rpartition(".")[2].upper()
             kind += " of one column" * ending.startswith("-")
             self._file(block, kind, f"figures/{file}{ending}", content)
-        block.heading, block.svg = heading, str(files[".svg"])
+        block.svg = str(files[".svg"])
 
     def tables(self, run: Run, known: TaskInfo, stem: str, prefix: str) -> Iterator[Block]:
         """All numbers of a run, and the tables that no exhibit shows whole."""
@@ -400,7 +396,7 @@ class _Writer:
             if isinstance(e.source, RowsOf) and not e.source.where and e.then is None
         }
         for name, rows in run.tables.items():
-            if not rows or (name in shown and name != "numbers"):
+            if not rows or name in shown - {"numbers"}:
                 continue
             title, make = f"Table {name}", exhibited.plain
             heading = f"{title}, {len(rows):,} row{'s' * (len(rows) != 1)}"
@@ -486,12 +482,10 @@ def _page(template: str, **what: Any) -> str:
     )
 
 
-def _warnings(models: Sequence[ModelPage]) -> Iterator[tuple[ModelPage, str, list[str]]]:
-    """(model, warning, the tasks that have it), of tasks that answer no question."""
-    for model in models:
-        tasks = defaultdict(list)
-        for run in model.runs:
-            if not any(test.run is run for test in model.tests):
-                for warning in run.warnings:
-                    tasks[warning].append(run.task)
-        yield from ((model, warning, warned) for warning, warned in tasks.items())
+def _warnings(runs: Sequence[Run]) -> dict[tuple[str, str], list[str]]:
+    """(model, warning) -> the tasks that have it, of tasks that answer no question."""
+    tasks = defaultdict(list)
+    for run in runs:
+        for warning in () if run.tested else run.warnings:
+            tasks[run.model, warning].append(run.task)
+    return tasks

@@ -59,14 +59,14 @@ def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_no
     papers = beside(TABLE_4, one)
     assert len(papers) == 8 and all(not paper.incomparable for paper in papers)
     ours = rows(TABLE_4, one.tables)
-    table = exhibited.table(TABLE_4, [("m", ours)], papers)
+    table = exhibited.table(TABLE_4, [(one, ours)], papers)
     shown = {(row[0].text, row[1].text): [cell.text for cell in row[2:8]] for row in table.rows}
     assert shown["m", "competence"] == ["40", "0.250", "–", "0.020", "–", "<0.001"]
     assert len(shown) == len(table.rows) == 1 + 8 * 3
     assert [row[1].text for row in table.rows[:10]] == ["competence"] * 9 + ["sociability"]
     printed = ["382", "-0.067", "0.923", "–", "-1.423", "0.156"]
     assert shown["GPT-4o (paper, Table 4)", "competence"] == printed
-    assert exhibited.table(TABLE_4, [("m", ours)], ()).head[0].text != "Model"
+    assert exhibited.table(TABLE_4, [(one, ours)], ()).head[0].text != "Model"
     printed = ["400", "0.275", "0.885", "–", "6.203", "<.001"]
     assert shown["GPT-4o (paper, Table 4)", "sociability"] == printed
     # with the paper's digits
@@ -336,7 +336,10 @@ def test_table_4_of_mist_fits_a_page_for_three_models(compiled, papers):
     one = run(options={"samples": 10})
     of_paper = beside(TABLE_4, one)[:papers]
     models = [
-        (name, [{**row, "dimension": dimension, "bias_score_verdict": "no difference"}])
+        (
+            one._replace(model=name),
+            [{**row, "dimension": dimension, "bias_score_verdict": "no difference"}],
+        )
         for name in names
         for dimension in ("competence", "sociability", "morality")
         for row in rows(TABLE_4, one.tables)
