@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 import torch.nn.functional as F
-from accelerate.utils.modeling import convert_file_size_to_int
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
 from lm_eval.models.huggingface import HFLM
@@ -100,30 +99,15 @@ class PrefixLM(HFModel):
     """
 
     NAME = "hf-prefix"
-    OPTIONS = ("prefix_memory", "pack_tokens", "on_difference")
+    OPTIONS = ("on_difference",)
     SHORTER = "a smaller max_length"
 
-    def __init__(
-        self,
-        pretrained: Any,
-        *,
-        prefix_memory: str | int | None = None,
-        pack_tokens: int | None = None,
-        on_difference: str = "stop",
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, pretrained: Any, *, on_difference: str = "stop", **kwargs: Any) -> None:
         if on_difference not in ("stop", "hf"):
             raise UsageError(f"on_difference={on_difference} in --model_args: expected stop or hf")
         if kwargs.get("tp_plan") is not None:
             raise UsageError("hf-prefix has no tp_plan; use parallelize=True, or --model hf")
-        memory = None if prefix_memory is None else _bytes(prefix_memory)
-        if pack_tokens is not None and (not isinstance(pack_tokens, int) or pack_tokens < 1):
-            raise UsageError(
-                f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as "
-                f"512"
-            )
         super().__init__(pretrained, **kwargs)
-        self._pack_tokens = pack_tokens
         self.tokens_computed = 0
         """Tokens that went through the model so far, without those that `HFLM` computed."""
         self.runs_as_hf: str | None = None
@@ -151,13 +135,11 @@ class PrefixLM(HFModel):
                 logger.debug("hf-prefix: %s", brief(error))
             self._never_shared = True
             return
-        if memory is None:
-            cuda = self.device.type == "cuda"
-            free = torch.cuda.mem_get_info(self.device)[0] if cuda else virtual_memory().available
-            memory = free // 4
+        cuda = self.device.type == "cuda"
+        free = torch.cuda.mem_get_info(self.device)[0] if cuda else virtual_memory().available
         self._encoder = Encoder(self.tokenizer, self.add_bos_token)
         per_token, vocabulary, self._cost = trial
-        self._held_tokens = int(memory / per_token)
+        self._held_tokens = int(free / 4 / per_token)
         self._most_reads = self._logit_rows(vocabulary)
         self._config = self.model.config.get_text_config(decoder=True)
         self._text_limit = rope_limit(self._config)
@@ -166,8 +148,7 @@ class PrefixLM(HFModel):
         refuse_encoder(pretrained, config)
 
     def _packs(self, longest: int) -> PackSize:
-        limit = self._pack_tokens or self._token_limit(longest, self._cost.pack)
-        return self._pack_size(limit, "tokens")
+        return self._pack_size(self._token_limit(longest, self._cost.pack), "tokens")
 
     def _run_as_hf(self, reason: str, error: Exception | None = None) -> None:
         self.runs_as_hf = reason
@@ -796,12 +777,3 @@ def rechecked(count: int) -> list[int]:
     rng = np.random.default_rng(count)
     bounds = np.linspace(0, count, parts + 1).astype(int).tolist()
     return [int(rng.integers(*part)) for part in pairwise(bounds)]
-
-
-def _bytes(size: str | int) -> int:
-    try:
-        return convert_file_size_to_int(size)
-    except (ValueError, AttributeError):  # the latter for 1.5
-        raise UsageError(
-            f"prefix_memory={size} in --model_args: expected a size such as 2GiB, 500MB or 0"
-        ) from None

@@ -51,11 +51,7 @@ def test_every_kind_of_attention_agrees_with_hf(name):
     model = tiny.model(name)
     plain = hf(model)
     expected, written = answers(plain), texts(plain)
-    for options in (
-        {},
-        {"pack_tokens": 37, "prefix_memory": 20_000},
-        {"pack_tokens": 90, "prefix_memory": 0},
-    ):
+    for options in ({}, {"pack_tokens": 37, "held": 50}, {"pack_tokens": 90, "held": 0}):
         shared = prefix(model, **options)
         assert (shared.runs_as_hf is None) == (name in tiny.SHARES), shared.runs_as_hf
         assert_same(answers(shared), expected)
@@ -69,7 +65,7 @@ def test_every_distinct_prefix_is_computed_once(llama):
         shared = prefix(llama, pack_tokens=pack_tokens)
         answers(shared)
         assert shared.tokens_computed == least
-    without = prefix(llama, pack_tokens=37, prefix_memory=0)
+    without = prefix(llama, pack_tokens=37, held=0)
     answers(without)
     assert without.tokens_computed > least
 
@@ -164,7 +160,7 @@ def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama):
         writing("ab", tokens=12) + writing(head + "x", tokens=1) + writing(head + "y", tokens=12)
     )
     expected = texts(hf(llama), requests)
-    options = {"pack_tokens": 8, "prefix_memory": 12_000}  # 31 tokens
+    options = {"pack_tokens": 8, "held": 31}
     assert texts(prefix(llama, **options), requests) == expected
 
 
@@ -180,18 +176,10 @@ def test_the_model_s_own_generation_settings_hold():
     "options, message",
     [
         (
-            {"prefix_memory": "12 apples"},
-            "prefix_memory=12 apples in --model_args: expected a size such as 2GiB, 500MB or 0",
+            {"on_diference": "hf"},
+            "unknown option 'on_diference' in --model_args. Did you mean 'on_difference'?",
         ),
-        ({"prefix_memory": -1}, "prefix_memory=-1 in --model_args"),
-        (
-            {"pack_tokens": 0},
-            "pack_tokens=0 in --model_args: expected a number of tokens, such as 512",
-        ),
-        (
-            {"prefix_memry": "1GiB"},
-            "unknown option 'prefix_memry' in --model_args. Did you mean 'prefix_memory'?",
-        ),
+        ({"on_difference": "go"}, "on_difference=go in --model_args: expected stop or hf"),
         ({"tp_plan": "auto"}, "hf-prefix has no tp_plan; use parallelize=True, or --model hf"),
     ],
 )

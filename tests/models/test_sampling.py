@@ -198,7 +198,7 @@ def test_a_seed_gives_the_same_answers_whatever_the_packs_are(llama, monkeypatch
     assert answers(prefix(llama), requests, seed=2) != found
     for options in (
         {"pack_tokens": 1},
-        {"pack_tokens": 7, "prefix_memory": 0},
+        {"pack_tokens": 7, "held": 0},
         {"pack_tokens": 37},
         {"batch_size": "auto"},
     ):

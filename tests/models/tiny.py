@@ -141,8 +141,14 @@ def hf(model, kind=HFLM, **options):
     return kind(model, **{"tokenizer": tokenizer(), "max_length": 128, **options})
 
 
-def prefix(model, kind=PrefixLM, **options):
-    return hf(model, kind, **options)
+def prefix(model, kind=PrefixLM, pack_tokens=None, held=None, **options):
+    """pack_tokens, held: tokens at a time and in the cache, so that few are many packs."""
+    lm = hf(model, kind, **options)
+    if pack_tokens is not None:
+        lm._token_limit = lambda *_: pack_tokens
+    if held is not None:
+        lm._held_tokens = held
+    return lm
 
 
 def asked(kind, *arguments, doc=(), task="task"):
