@@ -51,38 +51,33 @@ class Encoder:
         return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
 
     def each(
-        self,
-        texts: Iterable[str],
-        bos: str | None = None,
-        special: bool | None = None,
-        truncated: bool = False,
+        self, texts: Iterable[str], bos: str | None = None, special: bool | None = None
     ) -> dict[str, bytes]:
-        """Distinct text -> tokens. special: None follows `adds`. truncated: cut to the tokenizer's
-        limit."""
+        """Distinct text -> tokens. special: None follows `adds`."""
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
             groups.setdefault(self.adds(text, bos) if special is None else special, []).append(text)
         encoded: dict[str, bytes] = {}
         for add, group in groups.items():
-            if self.seam is None or truncated:
-                tokens = self.whole(group, add, truncated)
+            if self.seam is None:
+                tokens = self.whole(group, add)
             else:
                 tokens = self._in_pieces(group, add, self.seam)
             encoded.update(zip(group, tokens, strict=True))
         return encoded
 
-    def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
+    def whole(self, texts: Sequence[str], special: bool) -> list[bytes]:
         encoded: list[bytes] = []
         for first in range(0, len(texts), AT_A_TIME):
             part = list(texts[first : first + AT_A_TIME])
-            if self._fast and not truncated:
+            if self._fast:
                 backend = self.tokenizer.backend_tokenizer
                 backend.no_padding()
                 backend.no_truncation()
                 encoded += _fast(backend, part, special)
             else:
-                options = {"add_special_tokens": special, "truncation": truncated}
-                encoded += map(packed, self.tokenizer(part, **options)["input_ids"])
+                ids = self.tokenizer(part, add_special_tokens=special)["input_ids"]
+                encoded += map(packed, ids)
         return encoded
 
     def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:

@@ -497,7 +497,7 @@ class PrefixLM(HFModel):
     # ---- Answers
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        if self.runs_as_hf or self.think_end_token is not None:
+        if self.runs_as_hf or self.think_end_token is not None or self.truncation:
             return self._as_hf(super().generate_until, requests, disable_tqdm, self._never_shared)
         answers = [""] * len(requests)
         members: dict[Prompt, list[int]] = {}
@@ -537,7 +537,7 @@ class PrefixLM(HFModel):
             if values is not None:
                 asked = requests[members[prompt][0]].args[0]
                 room = self.max_length - prompt.max_tokens
-                context = self.tok_batch_encode([asked], "left", room, self.truncation)[0][0]
+                context = self.tok_batch_encode([asked], "left", room)[0][0]
                 texts = (asked, self.tok_decode(tokens))
                 watched.append(Watched(texts, sum(values), context.tolist(), tokens))
             text = postprocess_generated_text(
@@ -668,9 +668,7 @@ class PrefixLM(HFModel):
         sampled = any(strategy is not None and strategy.sampled for _, _, strategy in chosen)
         seeds = _seeds(requests) if sampled else [0] * len(requests)
         encoded = self._encoder.each(
-            (request.args[0] for request in requests),
-            getattr(self.tokenizer, "bos_token", None),
-            truncated=bool(self.truncation),
+            (request.args[0] for request in requests), getattr(self.tokenizer, "bos_token", None)
         )
         prompts: list[Prompt | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0

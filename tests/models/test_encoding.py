@@ -272,10 +272,3 @@ def test_a_tokenizer_of_its_own_kind_encodes_in_its_own_way():
     assert encoder.each(["the sun"], None)["the sun"] == packed(
         tokenizer("GPT-2").encode("THE SUN")
     )
-
-
-def test_a_prompt_too_long_for_the_tokenizer_is_cut_where_asked():
-    made = fast(byte_level().backend_tokenizer, model_max_length=5)
-    encoder = Encoder(made, None)
-    assert len(encoder.each([" ".join(WORDS)], None, truncated=True)[" ".join(WORDS)]) == 4 * 5
-    assert len(encoder.each([" ".join(WORDS)], None)[" ".join(WORDS)]) > 4 * 5
