@@ -121,14 +121,13 @@ def decode(
     logits: torch.Tensor,
     prompts: Sequence[Prompt],
     tokenizer: Any,
-    counted: Callable[[int], Any],
     watched: Mapping[int, list[float]],
 ) -> list[list[int]]:
     """The tokens of the answer to each prompt. The sweep does not change.
 
     leaves: the last node of each prompt, shape (n,), in the sweep's cache. logits: of the distinct
-    leaves, ascending, shape (leaves, vocabulary). counted: called with the number of tokens written
-    or no longer needed. watched: number of a prompt -> gets log-probabilities of its tokens.
+    leaves, ascending, shape (leaves, vocabulary). watched: number of a prompt -> gets
+    log-probabilities of its tokens.
     """
     written: list[list[int]] = [[] for _ in prompts]
     live = list(range(len(prompts)))
@@ -150,8 +149,6 @@ def decode(
             if i in watched:
                 watched[i].append(float(logits[r].float().log_softmax(-1)[token]))
         ended = _ended(here, texts, tokenizer.batch_decode, lookback)
-        unused = [p.max_tokens - len(text) for p, text in zip(here, texts, strict=True)]
-        counted(len(live) + int(np.dot(ended, unused)))
         live = [i for i, over in zip(live, ended, strict=True) if not over]
         if not live:
             return written

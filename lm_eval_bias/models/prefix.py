@@ -26,7 +26,6 @@ from lm_eval.models.utils import (
     postprocess_generated_text,
 )
 from psutil import virtual_memory
-from tqdm import tqdm
 
 from lm_eval_bias.harness.compat import brief
 from lm_eval_bias.harness.gc_pause import gc_frozen
@@ -527,8 +526,6 @@ class PrefixLM(HFModel):
         if self._row_limit < inf:
             as_hf([i for places in members.values() for i in places])
             return answers
-        # The bar also counts written tokens, since the first answers may take minutes.
-        total = trie.size + sum(prompt.max_tokens for prompt in members)
         title = f"Running {len(requests) - len(usual)} generate_until requests"
 
         watched: list[Watched] = []
@@ -546,11 +543,12 @@ class PrefixLM(HFModel):
             for i in members[prompt]:
                 answers[i], done[i] = text, True
                 self.cache_hook.add_partial("generate_until", requests[i].args, text)
+                bar.update()
 
         done[usual] = True
         try:
-            with self._bar(total, title, disable_tqdm, " tokens") as bar:
-                self._decode(trie, list(members), packs, bar, answered)
+            with self._bar(len(requests) - len(usual), title, disable_tqdm) as bar:
+                self._decode(trie, list(members), packs, answered)
                 self._recheck(watched)
         except Exception as error:
             as_hf(self._unanswered(error, "generate_until", requests, done))
@@ -593,12 +591,10 @@ class PrefixLM(HFModel):
         trie: TokenTrie,
         prompts: list[Prompt],
         packs: PackSize,
-        bar: tqdm,
         answered: Callable[[Prompt, list[int], list[float] | None], None],
     ) -> None:
-        """Answer prompts in groups of neighbours in the trie. bar: counts tokens read, written or
-        no longer needed. answered: called with each prompt, its tokens and, for some,
-        log-probabilities."""
+        """Answer prompts in groups of neighbours in the trie. answered: called with each prompt,
+        its tokens and, for some, log-probabilities."""
         sweep = Sweep(self._tree, trie, self._cost)
         ends = np.concatenate(trie.tails)
         order = np.argsort(ends, kind="stable")
@@ -608,11 +604,10 @@ class PrefixLM(HFModel):
         held = self._pack_size(self._held_tokens, "cached tokens")
         watched = set(rechecked(len(prompts)))
         share = 1.0  # of its max_tokens, that the latest answers needed
-        first = counted = 0
+        first = 0
 
         def group(limit: int) -> Sweep:
-            nonlocal first, share, counted
-            bar.update(counted - bar.n)
+            nonlocal first, share
             ahead = copy(sweep)
             room = max(4 * limit, self._held_tokens * limit // packs.usual)
             beside = min(ROWS, limit, self._most_reads)
@@ -623,22 +618,19 @@ class PrefixLM(HFModel):
             last = max(min(max(fit, min(first + beside, most_fit)), readable), first + 1)
             last = int(np.searchsorted(row, row[last - 1], side="right"))
             with self._autocast():
-                logits = self._prefill(ahead, leaves[first:last], limit, bar)
+                logits = self._prefill(ahead, leaves[first:last], limit)
             begin = row[first]
             while first < last:
                 expected = np.cumsum(most[first:last] * share)
                 size = min(beside, max(int(np.searchsorted(expected, room, side="right")), 1))
                 here = slice(first, min(last, first + size))
                 rows = logits[row[here.start] - begin : row[here.stop - 1] - begin + 1]
-                read = bar.n
                 values: dict[int, list[float]]
                 values = {i - first: [] for i in range(here.start, here.stop) if i in watched}
                 with self._autocast():
                     written = decode(
-                        *(ahead, leaves[here], rows, prompts[here], self.tokenizer),
-                        *(bar.update, values),
+                        ahead, leaves[here], rows, prompts[here], self.tokenizer, values
                     )
-                counted += bar.n - read
                 share = sum(map(len, written)) / int(most[here].sum())
                 for i, (prompt, tokens) in enumerate(zip(prompts[here], written, strict=True)):
                     answered(prompt, tokens, values.get(i))
@@ -647,11 +639,10 @@ class PrefixLM(HFModel):
 
         while first < len(prompts):
             sweep = packs.fit(group)
-            counted = bar.n
             held.fit(sweep.hold, len(sweep.path), 0)
         self.tokens_computed += sweep.computed
 
-    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
+    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int) -> torch.Tensor:
         """Compute all nodes of prompts. Returns logits, shape (prompts, vocabulary)."""
         read = np.unique(leaves)
         parts = []
@@ -659,7 +650,6 @@ class PrefixLM(HFModel):
             start = sweep.cursor
             end = min(int(read[-1]) + 1, start + self._room(sweep, limit))
             parts.append(sweep.advance(end, read[_between(read, start, end)]))
-            bar.update(end - start)
         return torch.cat(parts)
 
     def _prompts(self, requests: list[Instance]) -> list[Prompt | None]:
