@@ -34,8 +34,6 @@ FEWEST_CLUSTERS = 10
 NORMAL = float(scipy.special.ndtri(0.975))
 CELLS = 100
 """Groups in which the common cells of several clusterings are left out."""
-FLIPS = 4096
-"""Choices of signs: all of twelve clusters, so many drawn ones of more."""
 ROUNDING = 1e-12
 """Of its size: equal values, added up in thousands, differ by less."""
 
@@ -351,23 +349,6 @@ def share_interval(
     known = (stderr > 0) | ((stderr == 0) & ((p == 0) | (p == 1)))
     known &= clusters >= FEWEST_CLUSTERS
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
-
-
-def sign_flip_p(value: float, change: Floats, share: Floats) -> float:
-    """The two-sided p of a number whose clusters are as likely to raise as to lower it.
-
-    change: shape (groups,), the number without each, less the number itself. share: shape
-    (groups,), the part of the rows that was left out. p is the part of all choices of the groups'
-    signs, or of `FLIPS` drawn ones, whose sum is as far from 0. Source: Canay, Romano and Shaikh,
-    Randomization Tests Under an Approximate Symmetry Assumption (2017).
-    """
-    moved, share = ((share - 1) * change)[share > 0], share[share > 0]
-    groups, n = len(moved), 2 ** len(moved)
-    flips = np.arange(n) if n <= FLIPS else np.random.default_rng(SEED).integers(n, size=FLIPS)
-    flips[0] = 0
-    signs = 1 - 2 * (flips[:, None] >> np.arange(groups) & 1)
-    sums = abs(signs @ (moved + share * (value - moved.sum())))
-    return float(np.mean(sums >= sums[0] * (1 - ROUNDING)))
 
 
 def quiet_division() -> np.errstate:

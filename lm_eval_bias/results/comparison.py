@@ -307,8 +307,7 @@ LEGEND = (
     "difference. The error is a jackknife's: the task's own numbers, computed again without the "
     "same clusters of both runs.",
     "Nearer, farther: to or from the number of a model without bias. Across: on the other side of "
-    "it, whichever is nearer. Where a difference has no error, a dash stands, and the reason. "
-    "Sign-flip: of six to nine clusters p is that of flipping their signs, without an interval.",
+    "it, whichever is nearer. Where a difference has no error, a dash stands, and the reason.",
     "The intervals are those of the questions. Other prompts, words and events, and what a sampled "
     "model would answer another time, are covered only as far as questions vary in the same way "
     "(docs/explanation/statistics.md).",

@@ -22,14 +22,7 @@ from lm_eval_bias.measure import (
     summarise_or_explain,
     without_unseen,
 )
-from lm_eval_bias.metrics.errors import (
-    FEWEST_CLUSTERS,
-    ROUNDING,
-    Floats,
-    Variance,
-    sign_flip_p,
-    t_interval,
-)
+from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, ROUNDING, Floats, Variance, t_interval
 from lm_eval_bias.metrics.student import two_sided
 from lm_eval_bias.results.runs import Key, Run, different
 from lm_eval_bias.results.samples import Answers
@@ -39,16 +32,12 @@ _NO_SAMPLE = frozenset({"count", "p", "t"})
 Rows = Sequence[Record]
 Reader = Callable[[Run], Answers | None]
 """A run -> what its samples hold; None for a task that is not known."""
-JACKKNIFE, SIGN_FLIP = "jackknife", "sign-flip"
-FEWEST_FLIPPED = 6
-"""Effective clusters of which signs can be flipped: all of five agree by chance in 2 of 32."""
 
 
 class Difference(NamedTuple):
     """A number of two runs, and the second less the first with its standard error, 95 % interval
     and two-sided p; of equal answers 0 and p 1. clusters: on how many it rests at least. why: why
-    there is no test; empty where there is one. test: `JACKKNIFE`, or `SIGN_FLIP` of six to nine
-    clusters, without error and interval."""
+    there is no test; empty where there is one."""
 
     first: float
     second: float
@@ -59,7 +48,6 @@ class Difference(NamedTuple):
     p: float
     clusters: int
     why: str = ""
-    test: str = ""
 
     @property
     def number(self) -> Number:
@@ -163,16 +151,8 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         return result._replace(why="not defined without the answers that a server did not show")
     if not measured(metric):
         return result._replace(why="no standard error from clusters exists for this number")
-    changes = first.changes(key)
-    if clusters < (needed := FEWEST_CLUSTERS if changes[1:] else FEWEST_FLIPPED):
-        return result._replace(why=f"{clusters} clusters, of which {needed} are needed")
     if clusters < FEWEST_CLUSTERS:
-        (a, share), (b, _) = (
-            np.concatenate(pair, axis=1).T for pair in (changes[0], second.changes(key)[0])
-        )
-        if not np.minimum(abs(a), abs(b))[share > 0].min() > ROUNDING:
-            return result._replace(why="a number is the same, or undefined, without some cluster")
-        return result._replace(p=sign_flip_p(_nearest(ends), b - a, share), test=SIGN_FLIP)
+        return result._replace(why=f"{clusters} clusters, of which {FEWEST_CLUSTERS} are needed")
     for which, number in numbers.items():
         if isnan(number.stderr) and {*number[2:4]} & {*(metric.scale or ())}:
             why = f"the interval of {which} is cut off at the end of the scale"
@@ -182,15 +162,11 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
             return result._replace(why=why)
     test = _against_zero(ends, first.variance(second, -1, key), max(abs(one), abs(two)))
     if not isnan(test["p"]):
-        return result._replace(**test, test=JACKKNIFE)
+        return result._replace(**test)
     why = "not defined without some of its clusters"
     if test["stderr"] == 0:
         why = "all clusters agree, so the standard error is 0 and no test is possible"
     return result._replace(**test, why=why)
-
-
-def _nearest(ends: Sequence[float]) -> float:
-    return 0.0 if min(ends) <= 0 <= max(ends) else min(ends, key=abs)
 
 
 def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> dict[str, Any]:
@@ -204,7 +180,8 @@ def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> di
     if stderr <= ROUNDING * max(1.0, scale):
         return {"stderr": 0.0, "p": nan}
     low, high = t_interval([min(ends), max(ends)], stderr, df)
-    p = float(two_sided(_nearest(ends) / stderr, df))
+    nearest = 0.0 if min(ends) <= 0 <= max(ends) else min(ends, key=abs)
+    p = float(two_sided(nearest / stderr, df))
     return {"stderr": stderr, "low": float(low[0]), "high": float(high[1]), "p": p}
 
 

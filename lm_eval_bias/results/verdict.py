@@ -10,7 +10,7 @@ from lm_eval_bias.data.systematic_errors import of_our_items
 from lm_eval_bias.exhibit import Exhibit, Row
 from lm_eval_bias.measure import RESPONDS, Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
-from lm_eval_bias.results.paired import SIGN_FLIP, Difference
+from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import Run, is_test, number_of
 from lm_eval_bias.results.table import joined, number_cell, number_text
 
@@ -338,10 +338,7 @@ def of_difference(metric: Metric, change: Difference, p: float) -> Verdict:
     after Holm."""
     if change.why:
         return Verdict(UNKNOWN, change.why)
-    flipped = f" ({SIGN_FLIP})" * (change.test == SIGN_FLIP)
-    if not p <= LEVEL:
-        return Verdict(NO, f"{NO}{flipped}")
-    return Verdict(YES, _towards(metric, change) + flipped)
+    return Verdict(YES, _towards(metric, change)) if p <= LEVEL else Verdict(NO, NO)
 
 
 def _towards(metric: Metric, change: Difference) -> str:

@@ -105,13 +105,12 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     return {
         **cells,
         **{p: getattr(difference, p) for p in ("difference", "stderr", "low", "high", "p")},
-        "test": difference.test or None,
         "p_holm": row.p,
         "tests": comparison.tests,
         "clusters": difference.clusters,
         "documents": len(comparison.pairs[row.task].documents),
         "verdict": kind,
-        "towards": row.verdict.sentence.partition(" (")[0] if kind == YES else None,
+        "towards": row.verdict.sentence if kind == YES else None,
         "why": difference.why or None,
         "besides_the_model": row.other_differences or None,
     }

@@ -354,7 +354,7 @@ def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_
 
     def paired(now, before, key):
         if key[1] == "few":
-            return Difference(2.0, 3.0, 1.0, nan, nan, nan, 0.03, 6, "", "sign-flip")
+            return Difference(2.0, 3.0, 1.0, nan, nan, nan, nan, 6, "6 clusters")
         return difference(2.0, 3.7 if key[1] else 2.0)
 
     rows = [f"task: a, metric: gap, group: {group}" for group in ("g", "few")]
