@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
-from math import exp
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from lm_eval_bias.data.bounds import LINE, lines, loads, opened
+from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.results.transcripts import SampledQuestion, Turn, question
 
 MOST = 10
@@ -82,9 +82,7 @@ def _spread(turn: Turn) -> Spread:
         for choice in turn.choices
         if choice.score is not None
     }
-    most = max(scores.values(), default=0.0)
-    weights = {text: exp(score - most) for text, score in scores.items()}
-    return {text: weight / sum(weights.values()) for text, weight in weights.items()}
+    return dict(zip(scores, probabilities([*scores.values()]) or (), strict=False))
 
 
 def _shares(texts: Sequence[str]) -> Spread:

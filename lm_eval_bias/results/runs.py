@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, json_of, opened, plain_name
 from lm_eval_bias.exhibit import Row, Table
+from lm_eval_bias.exhibit import known as finite_number
 from lm_eval_bias.measure import (
     FIRST_TOKEN,
     SEEN,
@@ -555,7 +556,7 @@ def samples_of(path: Path, task: str, content: Json) -> tuple[Path, ...]:
 def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
     """The content of a results file with the numbers of a task of the harness, from its samples.
     Raises UsageError."""
-    documents, measure = in_order(task, samples, prompts=False), measure_of(task)
+    documents, measure = in_order(task, samples), measure_of(task)
     records = [record for document in documents for record in document.records]
     cells = clean(tables(measure, summarise_or_explain(measure, records, {})))
     configs = content["configs"]
@@ -611,8 +612,8 @@ def _run(
         options=options,
         template=template,
         n=_count(at(content, "n-samples", task, "effective")),
-        metrics=known.measure.metrics
-        if known and known.measure
+        metrics=measure_of(known).metrics
+        if known
         else _metrics(rows, mapping(content, "results", task)),
         numbers={(row["metric"], row.get("group")): number_of(row) for row in rows},
         tables=tables,
@@ -766,8 +767,7 @@ def _plain(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    number = as_float(value)
-    return int(number) if math.isfinite(number) and number > 0 else 0
+    return max(int(finite_number(value) or 0), 0)
 
 
 def as_float(value: Any) -> float:

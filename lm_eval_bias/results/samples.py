@@ -231,14 +231,10 @@ def documents(task: Task, files: Sequence[Path]) -> list[Document]:
 
 
 def in_order(
-    task: Task,
-    files: Sequence[Path],
-    texts: Callable[[Json, int], Any] | None = None,
-    *,
-    prompts: bool = True,
+    task: Task, files: Sequence[Path], texts: Callable[[Json, int], Any] | None = None
 ) -> list[Document]:
     """`documents` with the records of all wordings. texts: (sample, number of records) -> `texts`
-    of a document. prompts: whether with their checksums."""
+    of a document."""
     result = []
     origin: dict[str, Path] = {}
     seen = set()
@@ -298,8 +294,7 @@ def in_order(
                     )
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
-            prompt = _prompt(sample) if prompts else None
-            result.append(Document(name, prompt, records, in_whole, kept))
+            result.append(Document(name, _prompt(sample), records, in_whole, kept))
         if not number:
             raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))

@@ -123,8 +123,9 @@ def interval_text(number: Number, unit: str = "") -> str:
     """[low, high]; empty where there is none, or it has no width."""
     if not number.low < number.high:
         return ""
-    low = number_text(number.low, unit, (number.value, number.high))
-    return f"[{low}, {number_text(number.high, unit, (number.value, number.low))}]"
+    ends = number.value, number.low, number.high
+    low, high = (number_text(end, unit, ends) for end in ends[1:])
+    return f"[{low}, {high}]"
 
 
 def number_cell(number: Number, unit: str = "", note: str = "", verdict: str = "") -> Cell:
