@@ -23,6 +23,12 @@ from lm_eval_bias.show.questions import limits
 from tests.hostile import run_of
 
 
+@pytest.fixture
+def run(tmp_path):
+    (run,) = runs.find([run_of(tmp_path)]).runs
+    return run
+
+
 def test_what_is_not_calibrated_comes_after_what_is(tmp_path):
     for i, (name, value) in enumerate((("known", 3.0), ("own", 9.0), ("theirs", 8.0))):
         run_of(
@@ -35,8 +41,7 @@ def test_what_is_not_calibrated_comes_after_what_is(tmp_path):
     assert [test.run.task for test in strongest(judged(found))] == ["known", "own", "theirs"]
 
 
-def test_a_yes_names_the_models_without_meaning_that_have_it_too(tmp_path):
-    (run,) = runs.find([run_of(tmp_path)]).runs
+def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
     metric = Metric("gap", "points", "", null_value=0, confounds=("words_alone",))
     found = verdict(run._replace(metrics=[metric]), metric, Number(3, 1, 1, 5, 20))
     assert found.sentence.endswith(
@@ -124,9 +129,8 @@ EXCLUDED = "No difference was found; more than {} is excluded."
     ],
 )
 def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
-    tmp_path, ends, more, sentence
+    run, ends, more, sentence
 ):
-    (run,) = runs.find([run_of(tmp_path)]).runs
     clusters, refused = more.pop("clusters", 10), more.pop("refused", 0.0)
     words = {"question": "Q", "above": "{size} more", "below": "{size} less"}
     metric = Metric("gap", more.pop("unit", "points"), "", primary=True, **words)
@@ -172,9 +176,8 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
     ],
 )
 def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
-    tmp_path, people, beyond, expected, sentence
+    run, people, beyond, expected, sentence
 ):
-    (run,) = runs.find([run_of(tmp_path)]).runs
     ends = {"gap": beyond, "raw": people}
     numbers = {(k, "g"): Number(v[0], 1.0, *map(float, v[1:]), 10) for k, v in ends.items()}
     judge = Metric("gap", "nats", "", null_value=0, raw="raw", placebos="things")
@@ -199,9 +202,8 @@ SHOWN = Exhibit(
 )
 
 
-def test_a_heading_counts_the_parts_without_the_whole(tmp_path):
+def test_a_heading_counts_the_parts_without_the_whole(run):
     """Of the parts, [3, 7] lies above 0, [0, 3] and [-1, 1] do not, and one has no interval."""
-    (run,) = runs.find([run_of(tmp_path)]).runs
     ends = {"all": (3, 1, 5), "A": (5, 3, 7), "B": (2, 0, 3), "C": (0, -1, 1), "D": (9, nan, nan)}
     whole = Number(3, 1, 1, 5)
     metrics = [Metric("gap", "points", "", null_value=0, primary=True)]
