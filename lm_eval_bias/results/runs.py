@@ -85,7 +85,6 @@ _MASS, _LITTLE = "_mass", 50
 """Below so many percent, most of the probability lies on other words than the answers."""
 _ANY_MODEL = re.compile(r"hf|models?|snapshots?|checkpoint-\d+", re.I)
 """A folder whose name says nothing of the model in it."""
-_ALIKE = "NAME=PATH, in place of a path, names the model of its runs"
 _CACHED = re.compile(r"models--(.+?)[/\\]snapshots[/\\](\w+)")
 """A model of the hub in its cache."""
 
@@ -350,12 +349,7 @@ def find(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
             "--log_samples"
         )
-    named = _named_apart(kept)
-    alike = {run.model for run in named} - {run.place.name for run in named}
-    alike -= {shortened(_short(run.identity)) for run in named}
-    if alike:
-        notes.append(f"{', '.join(sorted(alike))}: {_ALIKE}")
-    shown = [_by_condition(run, conditions) for run in named]
+    shown = [_by_condition(run, conditions) for run in _named_apart(kept)]
     return Runs(shown, notes, unread, short, conditions, known)
 
 
@@ -870,8 +864,8 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
                 f"{run.results}: {run.task} of {run.model} is ignored: "
                 f"{newest.results} {'covers more documents' if newer else 'is newer'}"
                 f"{_differences(run, newest)}"
-                + f"; if they are two models: {_ALIKE}"
-                * run.identity.startswith(".")
+                + "; if they are two models: NAME=PATH, in place of a path, names the model of its "
+                "runs" * run.identity.startswith(".")
             )
             if newer:
                 short.append(notes[-1])
