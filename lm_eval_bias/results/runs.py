@@ -426,7 +426,7 @@ def by_question(runs: Iterable[Run]) -> list[list[Run]]:
     """Runs that were asked the same, each by model; of a task the most first."""
     same = defaultdict(list)
     for run in sorted(runs, key=lambda run: (run.model.casefold(), run.model)):
-        same[run.task, *run.settings.items()].append(run)
+        same[run.task, *sorted(run.settings.items())].append(run)
     return sorted(same.values(), key=lambda runs: (runs[0].task, -len(runs)))
 
 
