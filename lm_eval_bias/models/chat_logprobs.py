@@ -1,7 +1,7 @@
 """`--model chat-logprobs`: likelihoods of short choices from a chat API (docs/how-to/chat_api.md).
 
 One call serves all choices that part at the first token. Longer ones need a server that continues
-an assistant's turn.
+an assistant's turn, or one that gives the likelihood of a turn.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, Likelihood, Read
 from lm_eval_bias.usage import UsageError, nearest
 
 from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
-from .replies import Beginning, Begun, Reply, beginning, steps
+from .replies import Beginning, Begun, Reply, beginning, steps, turn
 
 logger = logging.getLogger(__name__)
 
@@ -33,18 +33,25 @@ T = TypeVar("T")
 OPENAI = "https://api.openai.com/v1/chat/completions"
 MOST_STEPS = 150
 """Characters of the choices of a question; a call is needed for about four."""
-CONTINUED: Sequence[Json] = {"continue_final_message": True, "add_generation_prompt": False}, {}
-"""What makes a server continue an assistant's turn: vLLM and SGLang, then others."""
+MOST_WHOLE = 10
+"""Choices behind one beginning that are asked each in a call of its own, where a server gives the
+likelihood of a whole turn. More are read from the likeliest tokens behind longer beginnings."""
+CONTINUED: Sequence[tuple[Json, Json]] = (
+    ({"continue_final_message": True, "add_generation_prompt": False}, {"prompt_logprobs": 0}),
+    ({}, {}),
+)
+"""What makes a server continue an assistant's turn, and what makes it give the likelihood of this
+turn: vLLM (SGLang knows the first part), then others."""
 LIMITS: tuple[str, ...] = "max_tokens", "max_completion_tokens"
 """What servers call the limit of an answer's tokens. Many know only one name."""
 INSTEAD = "ask a task with written answers, or a model of your own with --model hf"
 
 
 class ChatLogprobs(LocalChatCompletion):
-    """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. longest_wait:
-    seconds that a server may ask to wait. max_cost: dollars that all runs with a cache may cost.
-    input_price, output_price: dollars for a million tokens. extra_body: fields of a request; null
-    removes one. Others: those of `local-chat-completions`."""
+    """top_logprobs: tokens to ask for. ignore_case: "A" is the choice "a", too. prefill: whether to
+    ask for longer choices. longest_wait: seconds that a server may ask to wait. max_cost: dollars
+    that all runs with a cache may cost. input_price, output_price: dollars for a million tokens.
+    extra_body: fields of a request; null removes one. Others: those of `local-chat-completions`."""
 
     NAME = "chat-logprobs"
 
@@ -57,6 +64,7 @@ class ChatLogprobs(LocalChatCompletion):
         max_retries: int = 6,
         top_logprobs: int = 20,
         ignore_case: bool = False,
+        prefill: bool = True,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         longest_wait: float = 600,
@@ -105,9 +113,11 @@ class ChatLogprobs(LocalChatCompletion):
         self._answers_as: str | None = None
         self.continues: Json | None = None
         """What makes the server continue an assistant's turn, if it does."""
+        self.whole: Json | None = None
+        """What makes the server give the likelihood of such a turn, if it does."""
         self.longer: dict[tuple[bytes, bytes], bool] = {}
         """(beginning of a turn, rest of a choice) -> whether a token goes on into the rest."""
-        self._probed = False
+        self._prefill, self._probed = bool(prefill), not prefill
         self._limits = LIMITS
         """The one that is sent, and the one that is tried where the server refuses it."""
         self.paths: dict[str, tuple[bytes, ...]] = {}
@@ -119,7 +129,7 @@ class ChatLogprobs(LocalChatCompletion):
         """Let the harness's cache find only answers of this model, read in this way."""
         super().set_cache_hook(cache_hook)
         if cache_hook.dbdict is not None:
-            ways = self._top_logprobs, self.ignore_case, self._extra_body
+            ways = self._top_logprobs, self.ignore_case, self._prefill, self._extra_body
             way = f"{self.base_url} {self.model} {ways} "
             cache_hook.dbdict.encode_key = lambda key: f"{'' if key == SPENT else way}{key}"
             self.server.keep_in(cache_hook.dbdict)
@@ -321,13 +331,17 @@ class ChatLogprobs(LocalChatCompletion):
         """Whether the server continues an assistant's turn: another one takes few more tokens.
         reply: to these messages."""
         async with self._probing:
-            for more in () if self._probed else CONTINUED:
+            for more, whole in () if self._probed else CONTINUED:
                 try:
-                    begun = await self.call(self.body([*messages, _assistant("a")], more))
+                    begun = await self.call(
+                        self.body([*messages, _assistant("a")], {**more, **whole})
+                    )
                 except Refused:
                     continue
                 if 0 < begun.tokens_read - reply.tokens_read <= 2:
                     self.continues = more
+                    if turn(begun, reply).tokens == (b"a",):
+                        self.whole = {**more, **whole}
                     break
             self._probed = True
         return self.continues is not None
@@ -386,6 +400,9 @@ class Question:
             else:
                 others[choice] = part, token
         continues = others and await model.can_continue(self._messages, self._before)
+        if model.whole and len(others) <= MOST_WHOLE:
+            await asyncio.gather(*map(self._ask_whole, others))
+            return
         unseen: dict[str, float] = {}
         longer: dict[Beginning, list[str]] = {}
         for choice, (part, token) in others.items():
@@ -429,11 +446,17 @@ class Question:
             known[begin, rest] = before.tokens_read + 1 in sizes
         return known[begin, rest]
 
-    async def _ask(self, begun: str) -> Reply:
-        """What follows an answer that has begun so."""
-        model, messages, more = self._model, self._messages, None
+    async def _ask_whole(self, choice: str) -> None:
+        """Let the server say the likelihood of a choice."""
+        begun = turn(await self._ask(choice, self._model.whole), self._before)
+        if begun.tokens:
+            self._put(choice, begun)
+
+    async def _ask(self, begun: str, whole: Json | None = None) -> Reply:
+        """What follows an answer that has begun so. whole: what asks for its own likelihood."""
+        model, messages, more = self._model, self._messages, whole
         if begun:
-            messages, more = [*messages, _assistant(begun)], model.continues
+            messages, more = [*messages, _assistant(begun)], whole or model.continues
         reply = await model.call(model.body(messages, more))
         model.check_model(reply)
         return reply

@@ -61,8 +61,11 @@ COST = Field(("usage", "cost"), NUMBER, (0, 1e9))
 POSITION = Field(("choices", 0, "logprobs", "content", 0), dict)
 TOP = Field(("top_logprobs",), list)
 TOP_OF_TOGETHER = Field(("choices", 0, "logprobs", "top_logprobs", 0), dict)
+PROMPT = Field(("prompt_logprobs",), list)
+"""vLLM's rows of the prompt: each maps the number of a token to what is known of it."""
 TOKEN, BYTES = Field(("token",), str), Field(("bytes",), list)
 LOG_P = Field(("logprob",), NUMBER, (-inf, ROUNDING))
+OF_PROMPT = Field(("decoded_token",), str), LOG_P, Field(("rank",), int, (1, inf))
 
 
 class Top(NamedTuple):
@@ -114,7 +117,7 @@ def _bytes(token: Any) -> bytes:
 class Reply(NamedTuple):
     """A chat completion. model: that answers. text, top: the answer and the likeliest tokens of its
     beginning. thought: kept apart from it. tokens_read, tokens_written, dollars: what it took,
-    tokens 0 if unknown. None: the server does not say."""
+    tokens 0 if unknown. prompt: `PROMPT`. None: the server does not say."""
 
     model: str | None
     text: str | None
@@ -123,6 +126,7 @@ class Reply(NamedTuple):
     tokens_read: int
     tokens_written: int
     dollars: float | None
+    prompt: Sequence[Any]
 
     @classmethod
     def read(cls, text: str) -> Reply:
@@ -142,6 +146,7 @@ class Reply(NamedTuple):
             TOKENS_READ.read(reply) or 0,
             TOKENS_WRITTEN.read(reply) or 0,
             COST.read(reply),
+            PROMPT.read(reply) or (),
         )
 
 
@@ -197,6 +202,20 @@ class Begun(NamedTuple):
             self.log_p + log(token.probability),
             self.greedy and token.likeliest,
         )
+
+
+def turn(reply: Reply, question: Reply) -> Begun:
+    """An assistant's turn, as vLLM gives its tokens; empty if it does not. question: the reply to
+    the messages without this turn."""
+    tokens = [
+        [field.read(token) for field in OF_PROMPT]
+        for row in reply.prompt[question.tokens_read :]
+        for token in (row.values() if isinstance(row, dict) else [None])  # one each
+    ]
+    if not tokens or any(None in token for token in tokens):
+        return Begun()
+    texts, values, ranks = zip(*tokens, strict=True)
+    return Begun(tuple(map(str.encode, texts)), b"", sum(values), set(ranks) == {1})
 
 
 def steps(choices: Iterable[str]) -> int:

@@ -32,7 +32,7 @@ from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.likelihoods import Read, made_exclusive
 from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
-from lm_eval_bias.models.replies import Reply
+from lm_eval_bias.models.replies import Reply, turn
 from lm_eval_bias.results import runs
 from tests.hostile import places
 from tests.mistakes import refused
@@ -53,13 +53,14 @@ class Server:
     """A chat server whose next token depends on the beginning of its answer.
 
     language: beginning -> token -> probability; a token is a text or bytes. continues: an
-    assistant's turn; else it begins another. bodies: of all requests. faults: answers in place of
-    the first ones. more: fields of a reply. refused: fields of a request; says: in which sentence.
+    assistant's turn; else it begins another. whole: gives likelihoods of such a turn, as vLLM does.
+    bodies: of all requests. faults: answers in place of the first ones. more: fields of a reply.
+    refused: fields of a request; says: in which sentence.
     """
 
-    def __init__(self, language=LETTERS, continues=True, refused=(), says="", **more):
+    def __init__(self, language=LETTERS, continues=True, whole=False, refused=(), says="", **more):
         self.language = language if "" in language else {"": language}
-        self.continues, self.refused, self.says = continues, refused, says
+        self.continues, self.whole, self.refused, self.says = continues, whole, refused, says
         self.bodies, self.faults, self.more, self.lock = [], [], more, threading.Lock()
         self.address = None
 
@@ -74,7 +75,8 @@ class Server:
             return fault() if callable(fault) else fault
         last = body["messages"][-1]
         begun = last["content"] if last["role"] == "assistant" else ""
-        used = 10 + len(self.tokens(begun)) + (0 if self.continues else 5) * bool(begun)
+        written = self.tokens(begun)
+        used = 10 + len(written) + (0 if self.continues else 5) * bool(begun)
         tokens = self.language.get(begun if self.continues else "", {"x": 1.0})
         shown = [
             {
@@ -90,7 +92,15 @@ class Server:
             "logprobs": {"content": [{"top_logprobs": shown[: body.get("top_logprobs", 0)]}]},
         }
         usage = {"prompt_tokens": used, "completion_tokens": 1}
-        return {"model": body["model"], "choices": [choice], "usage": usage, **self.more}
+        reply = {"model": body["model"], "choices": [choice], "usage": usage, **self.more}
+        if self.whole and body.get("prompt_logprobs") == 0:
+            reply["prompt_logprobs"] = [None] * 10
+            for i, token in enumerate(written):
+                known = self.language.get("".join(written[:i]), {})
+                p, likeliest = known.get(token, 0.001), max(known.values(), default=1)
+                row = {"decoded_token": token, "logprob": log(p), "rank": 2 - (p == likeliest)}
+                reply["prompt_logprobs"].append({"7": row})
+        return reply
 
     def tokens(self, text):
         """The longest known token that begins the text, else its letter or bytes, and so on."""
@@ -254,6 +264,31 @@ def test_a_choice_has_the_probability_of_its_tokens_or_the_most_that_it_can_have
 def test_a_question_without_any_shown_choice_is_unanswered(serve):
     answers = serve(Server()).loglikelihood(requests("c", "d"))
     assert [(isnan(value), value.how) for value, _ in answers] == [(True, "hidden")] * 2
+
+
+def test_a_server_that_gives_the_likelihood_of_a_turn_hides_nothing(serve):
+    server = Server(LABELS, whole=True)
+    lm = serve(server, top_logprobs=1)
+    answers = lm.loglikelihood(requests("Entailment", "Neutral", questions=2))
+    expected = [(log(0.5 * 0.5 * 0.75), True), (log(0.25 * 0.5), False)] * 2
+    assert [(pytest.approx(value), greedy) for value, greedy in expected] == answers
+    assert {value.how for value, _ in answers} == {""}
+    # the questions with their two labels, and whether the server continues
+    assert len(server.bodies) == 2 * 3 + 1
+
+
+def test_many_choices_are_not_asked_each_for_itself(serve):
+    """Thirteen numbers are read behind their first digit; "22", hidden there, is asked whole."""
+    rest = {str(digit): 0.0625 for digit in range(10)}
+    language = {"": {"1": 0.5, "2": 0.25}, "1": rest, "2": {"0": 0.5, "1": 0.25, "x": 0.125}}
+    server = Server(language, whole=True)
+    choices = [str(number) for number in range(10, 22)] + ["22"]
+    found = probabilities(serve(server), *choices)
+    assert found == pytest.approx([0.5 * 0.0625] * 10 + [0.25 * 0.5, 0.25 * 0.25, 0.25 * 0.001])
+    # the question, "a", behind "1" and "2", once for each choice whether its token is longer, "22"
+    assert len(server.bodies) == 1 + 1 + 2 + 13 + 1
+    # the server computes a prompt anew for its likelihood: only "a" and "22" ask for it
+    assert sum("prompt_logprobs" in body for body in server.bodies) == 2
 
 
 @pytest.mark.parametrize(
@@ -654,7 +689,7 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=5,
 )
-WHOLE = Server(usage={"cost": 1, "prompt_tokens": 1}).answer(BODY)
+WHOLE = Server(usage={"cost": 1, "prompt_tokens": 1}, prompt_logprobs=[{}]).answer(BODY)
 
 
 @given(st.sampled_from(list(places(WHOLE))), ANYTHING)
@@ -673,6 +708,7 @@ def test_any_reply_is_read_or_refused_by_a_sentence(path, other):
     if read.top:
         assert read.top.mass <= 1.01
         assert all(isinstance(text, bytes) and p > 0 for text, p in read.top.tokens)
+    turn(read, read)
 
 
 # ---- Where keys go
