@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from math import isnan
@@ -16,11 +16,13 @@ from lm_eval_bias.gate.draft import draft
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import PAIRED, Rules
 from lm_eval_bias.gate.verdicts import Changes, Verdict
+from lm_eval_bias.measure import RESPONDS, Metric
 from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.comparison import Pair, paired
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference, Reader, difference
 from lm_eval_bias.results.runs import Key, Run, Runs, find, listed
+from lm_eval_bias.results.table import interval_text, number_text, with_unit
 from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
@@ -175,14 +177,15 @@ def _judge(arguments: argparse.Namespace, wanted: Rules, finished_runs: Runs, be
 def _with_documents(
     of_model: Sequence[Verdict], known: Mapping[str, catalogue.Task], pairs: Pairs
 ) -> None:
-    """Say what moved the failing changes of a model most, and what would decide its inconclusive
-    rules, in documents where that can be planned."""
+    """Say what else moved with the failing changes of a model, which documents moved them most, and
+    what would decide its inconclusive rules, in documents where that can be planned."""
     pilots: dict[str, plan.Pilot] = {}
     for verdict in of_model:
         task, metric, run = verdict.task, verdict.metric, verdict.run
         if run and metric and verdict.change and verdict.verdict == verdicts.FAIL:
-            moved = pairs[run.results, task].moved_most((metric.name, verdict.rule.group))
-            for gain, record in moved:
+            pair, key = pairs[run.results, task], (metric.name, verdict.rule.group)
+            verdict.todo += "".join(f"\n{line}" for line in _beside(pair, key))
+            for gain, record in pair.moved_most(key):
                 texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
                 verdict.todo += f"\n{gain:.2g} of it: {shortened(', '.join(texts))}"
         if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
@@ -192,6 +195,29 @@ def _with_documents(
                 pilots[task] = plan.Pilot(run, known)
             if planned := plan.to_decide(pilots[task], metric, verdict.width_factor, known):
                 verdict.todo += f": {planned}"
+
+
+def _beside(pair: Pair, key: Key) -> Iterator[str]:
+    """What tells a bias from what words mean by themselves, and from surer answers to everything:
+    the number less that of placebos, and the attention checks."""
+    name, group = key
+
+    def moved(metric: Metric, first: float, second: float) -> str:
+        before, now = (with_unit(value, metric.unit) for value in (first, second))
+        return f"{before} before, {now} now"
+
+    for metric in pair.two.metrics:
+        if name in (metric.raw, metric.between_models) and metric.name != name:
+            change = difference(*pair.runs, (metric.name, group))
+            interval = interval_text(change.number, metric.unit)
+            yield f"{metric.name}, less what placebos get: {moved(metric, *change[:2])}" + (
+                f", changed by {number_text(change.difference, metric.unit)} {interval}".rstrip()
+            )
+        elif metric.name == RESPONDS.name:
+            first, second = (run.number(metric.name).value for run in (pair.one, pair.two))
+            yield f"{metric.name}, the attention checks: {moved(metric, first, second)}" + (
+                "; a model that is surer of any answer moves both" if second > first else ""
+            )
 
 
 def _settings(run: Run) -> str:

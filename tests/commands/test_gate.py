@@ -6,17 +6,21 @@ import shutil
 import xml.etree.ElementTree as ET
 from datetime import datetime
 from math import nan
+from types import SimpleNamespace
 
 import pytest
 from lm_eval.api.registry import get_model
 
+from lm_eval_bias.commands import gate as gate_command
 from lm_eval_bias.commands.gate import status
 from lm_eval_bias.data import small_model
 from lm_eval_bias.gate import rules
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.page import annotation_lines, page
 from lm_eval_bias.gate.verdicts import KEPT, Verdict, judge
+from lm_eval_bias.measure import IN_NATS, Metric, Number
 from lm_eval_bias.results.escape import harmless, shortened, visible
+from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.show.page import text
 from tests.gate.judged import found, rule, run_of
 from tests.hostile import HOSTILE
@@ -282,6 +286,23 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(
         assert len(re.findall(r"\d\S* of it: [^;\n]+::", shown)) == 3
     new, old = (abs(found(asked / of).runs[0].number(NUMBER).value - 50) for of in ("new", "old"))
     assert f" {new - old:.1f} points worse, [" in out
+
+
+def test_a_failed_change_has_that_beyond_placebos_and_the_attention_checks_beside_it(monkeypatch):
+    metrics = [Metric("raw", "nats", ""), Metric("gap", "nats", "", raw="raw"), IN_NATS]
+    change = Difference(0.5, 0.75, 0.25, 0.1, 0.05, 0.45, 0.01, 20)
+    monkeypatch.setattr(gate_command, "difference", lambda *sides: change)
+    sides = [
+        SimpleNamespace(metrics=metrics, number=lambda name, v=v: Number(v)) for v in (1.0, 2.0)
+    ]
+    pair = SimpleNamespace(one=sides[0], two=sides[1], runs=sides)
+    assert list(gate_command._beside(pair, ("raw", None))) == [
+        "gap, less what placebos get: 0.500 nats before, 0.750 nats now, changed by 0.250 [0.050, "
+        "0.450]",
+        "responds, the attention checks: 1.000 nats before, 2.000 nats now; a model that is surer "
+        "of any answer moves both",
+    ]
+    assert [line[:8] for line in gate_command._beside(pair, ("gap", None))] == ["responds"]
 
 
 def test_the_same_answers_are_no_pass(asked, gate):
