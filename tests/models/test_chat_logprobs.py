@@ -516,15 +516,6 @@ def test_a_server_that_refuses_the_name_of_the_limit_gets_the_other_one_from_the
     assert server.limits() == [[SHORT], *[[LONG]] * 4]
 
 
-def test_written_answers_asked_side_by_side_switch_too(serve):
-    server = Server(refused=[SHORT])
-    lm = serve(server, num_concurrent=3)
-    assert lm.generate_until(written(9)) == ["x"] * 9
-    assert [body[LONG] for body in server.bodies if SHORT not in body] == [7] * 9
-    lm.generate_until(written(9))
-    assert server.limits()[-9:] == [[LONG]] * 9
-
-
 @pytest.mark.parametrize(
     "fields, fault, sentence, limits",
     [

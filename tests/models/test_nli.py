@@ -146,15 +146,12 @@ def test_an_adapter_may_bring_the_head(tmp_path):
 @pytest.mark.parametrize(
     "labels, options, says",
     [
-        (["LABEL_0"], {}, "has the labels LABEL_0: hf-nli needs"),  # a score
         (
             ["LABEL_0", "LABEL_1", "LABEL_2"],
             {},
             "has the labels LABEL_0, LABEL_1, LABEL_2: .*name them in the order of the model in "
             "--model_args, such as labels=entailment/neutral/contradiction",
         ),
-        (["positive", "negative"], {}, "has the labels positive, negative: hf-nli needs"),
-        (["entailment", "entails", "neutral"], {}, "has the labels entailment, entails, neutral"),
         (
             ["a", "b", "c"],
             {"labels": "entailment/not_entailment"},
@@ -345,6 +342,3 @@ def test_the_cache_knows_pairs_and_names_of_labels_whatever_the_prompt_says(tmp_
         cached = CachingLM(loaded(labels=labels), str(tmp_path / "cache.db"))
         expected = tiny.near(values(loaded(labels=labels), requests()))
         assert values(cached, asked) == values(cached, asked) == expected
-
-
-# ---- The command line

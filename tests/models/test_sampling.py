@@ -283,6 +283,3 @@ def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
     found = answers(prefix(llama), [*others[:2], beams, *others[2:]])
     assert found[2:3] == answers(hf(llama), [beams])
     assert found[:2] + found[3:] == answers(prefix(llama), others)
-
-
-# ---- What is computed
