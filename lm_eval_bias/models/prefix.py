@@ -49,8 +49,8 @@ from .trial import (
     rope_limit,
     rounded,
     row_limit,
-    same_alone,
     thresholds,
+    with_plain,
     writes_alike,
 )
 
@@ -167,11 +167,10 @@ class PrefixLM(HFModel):
 
         together: whether all processes ask it, and can agree on a batch size.
         """
-        name = "max_batch_size" if self.batch_size == "auto" else "batch_size_per_gpu"
         if self.world_size > 1 and together:  # it would wait for the other processes
             return ask(requests, disable_tqdm=disable_tqdm)
-        if self.world_size > 1 and self.batch_size == "auto":
-            name = "batch_size_per_gpu"
+        alone = self.world_size == 1 and self.batch_size == "auto"
+        name = "max_batch_size" if alone else "batch_size_per_gpu"
         before = getattr(self, name)
         packs = self._pack_size(1 if before == "auto" else before, "requests")
 
@@ -255,8 +254,12 @@ class PrefixLM(HFModel):
 
     def _same_alone(self, trie: TokenTrie, read: np.ndarray, logits: torch.Tensor) -> bool:
         """Whether the last text of a pack has the logits of a plain pass."""
-        alone = partial(same_alone, self._tree, trie, read[-1:], logits[-1:])
-        return not len(read) or self._in_memory(lambda _: alone()) is not False
+        if not len(read):
+            return True
+        ancestors = trie.visible(read[-1:], np.arange(trie.size))[0]
+        alone = partial(self._tree.alone, [trie.tokens[ancestors].tolist()])
+        same = self._in_memory(lambda _: with_plain(self._tree, logits[-1:], alone)[1])
+        return same is not False
 
     def _lower_row_limit(self, packs: PackSize, row: int, cached: int) -> bool:
         """After a difference or an error in a row: whether a trial finds a limit below it."""
@@ -282,17 +285,14 @@ class PrefixLM(HFModel):
         packs = self._pack_size(1 if self.device.type == "cpu" else RECHECKED, "texts")
         expected = self._in_memory(lambda size: alone(watched, size), packs) if watched else None
         for one, right in zip(watched, expected or (), strict=bool(expected)):
-            if one.value == right or (np.isnan(one.value) and np.isnan(right)):
-                continue
             most = bound(self.mixed_precision_dtype or self.model.dtype, len(one.continuation))
-            off = abs(one.value - right)
-            if off > most:  # a hair's breadth may change a mixture of experts by more
-                right = alone([one], 1)[0]
-                off = abs(one.value - right)
-                for seed in range(4):
-                    with rounded(self.model, seed):
-                        most = max(most, 3 * abs(alone([one], 1)[0] - right))
-            if not off <= most:
+            if np.isclose(one.value, right, rtol=0, atol=most, equal_nan=True):
+                continue
+            right = alone([one], 1)[0]  # a hair's breadth may change a mixture of experts by more
+            for seed in range(4):
+                with rounded(self.model, seed):
+                    most = max(most, 3 * abs(alone([one], 1)[0] - right))
+            if not abs(one.value - right) <= most:
                 raise Difference(
                     f"{type(self.model).__name__} gives other likelihoods when texts share a pass: "
                     f"{one.texts[1]!r} behind {one.texts[0][-40:]!r} has {one.value:.6g}, and "

@@ -143,13 +143,6 @@ def with_plain(
         return error, bool(error.norm() <= 2 * (plain() - expected).norm())
 
 
-def same_alone(model: TreeModel, trie: TokenTrie, nodes: np.ndarray, logits: Tensor) -> bool:
-    """Whether the logits behind nodes of a pack, shape (nodes, vocabulary), are those of plain
-    passes."""
-    texts = [trie.tokens[: i + 1][trie.end[: i + 1] > i].tolist() for i in nodes.tolist()]
-    return with_plain(model, logits, lambda: model.alone(texts))[1]
-
-
 def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:
     """The largest row (a pass and its cache) in which a model is right: infinity if it is at
     `in_front` and `cached` tokens, 0 if in none of those tried."""

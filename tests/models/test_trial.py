@@ -104,7 +104,7 @@ def test_rows_of_the_work_are_the_trial_of_rows(monkeypatch):
     expected = answers(shared, SHORT)
     assert 300 < shared._tried_row <= 5 * (300 + 100) // 4
     monkeypatch.setattr("lm_eval_bias.models.prefix.row_limit", lambda *_: np.inf)
-    monkeypatch.setattr("lm_eval_bias.models.prefix.same_alone", lambda *_: False)
+    shared._same_alone = lambda *_: False
     shared._tried_row = 0
     assert answers(shared, SHORT) == expected
 
