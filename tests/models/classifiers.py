@@ -6,8 +6,7 @@ import copy
 import tiny_masked
 import torch
 import transformers
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast
+from torch.nn.functional import one_hot
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 TEXTS = [
@@ -62,45 +61,18 @@ def random_classifier(name, labels=None):
     return model.eval(), copy.deepcopy(tokenizer)
 
 
-class WordClassifier(transformers.BertForSequenceClassification):
-    """Adds up the votes of a text's tokens for each label, shape (vocabulary, labels)."""
-
-    votes: torch.Tensor
-
-    def forward(self, input_ids, **_):
-        return SequenceClassifierOutput(logits=self.votes[input_ids].sum(1))
-
-
 def word_classifier(deciding, labels):
-    """A BERT in which words decide, and its tokenizer: word -> the label that it makes likeliest;
-    "neutral" or what stands last without any.
+    """A BERT in which words decide, and its tokenizer. deciding: word -> the label that it makes
+    likeliest; without any, "neutral" or "not_entailment"."""
+    model, tokenizer = random_classifier("BERT", labels)
+    names = list(labels.values())
+    usual = "neutral" if "neutral" in names else "not_entailment"
 
-    """
-    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *deciding])}
-    made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    made.normalizer = normalizers.Lowercase()
-    made.pre_tokenizer = pre_tokenizers.Split(Regex(r"[^\w-]+"), "removed")
-    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=made,
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-    )
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=8,
-        intermediate_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        id2label=labels,
-        label2id={v: k for k, v in labels.items()},
-    )
-    model = WordClassifier(config).eval()
-    model.votes = torch.zeros(len(vocabulary), len(labels))
-    for i, label in labels.items():
-        model.votes[vocabulary["[CLS]"], i] = 0.5 * (label in ("neutral", "not_entailment"))
-        for word in deciding:
-            model.votes[vocabulary[word], i] = 5.0 * (deciding[word] == label)
+    def forward(input_ids, **_):
+        texts = tokenizer.batch_decode(input_ids)
+        named = [[deciding[word] for word in deciding if word in text] for text in texts]
+        chosen = torch.tensor([names.index([*those, usual][0]) for those in named])
+        return SequenceClassifierOutput(logits=5.0 * one_hot(chosen, len(names)))
+
+    model.forward = forward
     return model, tokenizer
