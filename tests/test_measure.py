@@ -4,7 +4,7 @@ import json
 import pkgutil
 import random
 import re
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from math import inf, isnan, log, nan
 
@@ -15,18 +15,9 @@ from lm_eval.evaluator import evaluate as ask
 from overt_rows import rows as overt_rows
 from scipy.stats import beta
 
-from lm_eval_bias import benchmarks
-from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
-from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
-from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
-from lm_eval_bias.benchmarks.empathy import documents as empathy
-from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
-from lm_eval_bias.benchmarks.mist import documents as mist
-from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereoset import documents as stereoset
+from lm_eval_bias import benchmarks, catalogue
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, Documents
 from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.measure import (
     UNITS,
@@ -48,6 +39,7 @@ from lm_eval_bias.measure import (
     tables,
     widened_to_cover,
 )
+from lm_eval_bias.usage import read_options
 from tests.mistakes import refused
 from tests.rule_model import RuleLM
 
@@ -339,115 +331,58 @@ def filled_in(doc, rng):
     ]
 
 
-def stereomap_asked(part):
-    written = partial(stereomap.documents, part, rounds=2, groups="fiske")
-    scored = partial(stereomap.likelihood_documents, part, groups="fiske")
-    # The last rating of the last group lacks its falling scale.
-    return {
-        f"stereomap.{part.upper()}": (written, None, filled_in, stereomap.GeneratedOptions.read),
-        f"stereomap.{part.upper()}_LIKELIHOOD": (
-            *(scored, -1, likelihoods(5)),
-            stereomap.LikelihoodOptions.read,
-        ),
-    }
-
-
-def of_race():
-    return empathy.documents("race")
-
-
-# Of each measure: the first documents, what a model might answer to one, and the options as they
-# are by default.
+# Of each measure: a task, how many of its documents, what a model might answer to one, and options.
 ASKED = {
-    "bistereo.NLI": (bistereo_nli.documents, 300, likelihoods(3), dict),
+    "bistereo.NLI": ("bistereo_nli", 300, likelihoods(3)),
     "bistereo.NLI_GENERATED": (
-        bistereo_nli.documents,
+        "bistereo_nli_generate",
         600,
         one_of("entailment", "neutral", "contradiction", "refused", "unparsed"),
-        dict,
     ),
-    "bistereo.ANALOGY": (bistereo_analogy.documents, 603, likelihoods(2, True), dict),
+    "bistereo.ANALOGY": ("bistereo_analogy", 603, likelihoods(2, True)),
     "bistereo.ANALOGY_GENERATED": (
-        bistereo_analogy.listed,
+        "bistereo_analogy_generate",
         1203,
         lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
-        dict,
     ),
-    "bistereo.PAIRS": (
-        bistereo_pairs.documents,
-        601,
-        joint_likelihoods,
-        bistereo_pairs.PairsOptions.read,
-    ),
-    "hbb.HBB": (hbb.documents, 12 * 156, likelihoods(2), hbb.HBBOptions.read),
-    "hbb.HBB_GENERATE": (
-        hbb.documents,
-        12 * 156,
-        ten_answers,
-        lambda given: hbb.GenerateOptions.read({**given, "order": "both"}),
-    ),
-    "hbb.HBB_SG": (hbb_sg.documents, 12 * 78, likelihoods(8, True), hbb.SentenceOptions.read),
-    "stereoset.SENTENCES": (
-        lambda: stereoset.intersentence(overt_rows("intersentence")),
-        48,
-        likelihoods(3, True),
-        stereoset.SentenceOptions.read,
-    ),
+    "bistereo.PAIRS": ("bistereo_pairs", 601, joint_likelihoods),
+    "hbb.HBB": ("hbb", 12 * 156, likelihoods(2)),
+    "hbb.HBB_GENERATE": ("hbb_generate", 12 * 156, ten_answers, {"order": "both"}),
+    "hbb.HBB_SG": ("hbb_sg", 12 * 78, likelihoods(8, True)),
+    "stereoset.SENTENCES": ("stereoset_intersentence", 48, likelihoods(3, True)),
     **{
-        f"stereoset.{part.upper()}_CHOICE": (
-            lambda part=part: stereoset.letters(part == "intrasentence", overt_rows(part)),
-            48 * 6 - 1,
-            likelihoods(3),
-            stereoset.ChoiceOptions.read,
-        )
+        f"stereoset.{part.upper()}_CHOICE": (f"stereoset_{part}_choice", 48 * 6 - 1, likelihoods(3))
         for part in ("intrasentence", "intersentence")
     },
-    "mist.WABT": (
-        lambda: mist.word_lists(samples=4),
-        360,
-        lambda doc, rng: [word_groups(doc, rng)],
-        mist.WABTOptions.read,
-    ),
-    "mist.WABT_LIKELIHOOD": (
-        lambda: mist.word_lists_in_both_orders(samples=4),
-        719,
-        likelihoods(20),
-        mist.WABTOptions.read,
-    ),
-    "mist.AAT": (
-        mist.attributions,
-        600,
-        one_of("comedy", "tragedy", "neutrality", "refused", "unparsed"),
-        mist.AATOptions.read,
-    ),
+    "mist.WABT": (*("mist_wabt", 360, lambda doc, rng: [word_groups(doc, rng)]), {"samples": 4}),
+    "mist.WABT_LIKELIHOOD": ("mist_wabt_likelihood", 719, likelihoods(20), {"samples": 4}),
+    "mist.AAT": ("mist_aat", 600, one_of("comedy", "tragedy", "neutrality", "refused", "unparsed")),
     "mist.AAT_LIKELIHOOD": (
-        mist.attributions,
+        "mist_aat_likelihood",
         600,
         lambda doc, rng: [["A description.", likelihoods(2)(doc, rng)]],
-        mist.AATOptions.read,
     ),
     "empathy.GENERATED": (
-        of_race,
+        "empathy_race",
         (19**2 + 8**2) * 14 + 5,
         lambda doc, rng: [
             rng.choice(["refused", "unparsed"])
             if rng.random() < 0.0006
             else rng.randrange(81) + 20.0 * (doc["perceiver"] == doc["experiencer"])
         ],
-        empathy.OfficialOptions.read,
     ),
     "empathy.LIKELIHOOD": (
-        of_race,
+        "empathy_race_likelihood",
         (19**2 + 8**2) * 14 + 5,
         numbers_from_0_to_100,
-        empathy.OfficialOptions.read,
     ),
-    **{
-        name: asked
-        for part in ("original", "extended", "structure", "emotion", "behavior")
-        for name, asked in stereomap_asked(part).items()
-    },
 }
+for part in ("original", "extended", "structure", "emotion", "behavior"):
+    name, task = f"stereomap.{part.upper()}", f"stereomap_{part}"
+    ASKED[name] = (task, None, filled_in, {"rounds": 2, "groups": "fiske"})
+    # The last rating of the last group lacks its falling scale.
+    ASKED[f"{name}_LIKELIHOOD"] = (f"{task}_likelihood", -1, likelihoods(5), {"groups": "fiske"})
+TASKS = catalogue.by_name()
 MODULES = [
     import_module(name)
     for name in sorted(
@@ -471,17 +406,21 @@ def recorded(name, docs):
     return [{**record, "in_form": i % 4 > 0} for i, record in enumerate(records)]
 
 
-made = cache(lambda documents: documents())
-
-
 @cache
 def asked(name):
     """Documents as the harness hands them out, their records, and their summary; made once, also
     for tests/benchmarks/test_each_n.py."""
-    documents, n, _, options = ASKED[name]
-    docs = CustomDataset(lambda: made(documents)[:n])()["test"]
+    task_name, n, _, *given = ASKED[name]
+    task, given = TASKS[task_name], dict(*given)
+    options = read_options(task_name, given, task.options)
+    if task.builder:
+        docs = task.builder(**{**given, **options, **task.dataset_kwargs})["test"]
+        docs = [doc for doc in docs if not doc.get("check")]
+    else:
+        docs = task.config["process_docs"].load()(overt_rows(task.config["dataset_name"]))
+    docs = Documents(docs[:n])
     records = recorded(name, docs)
-    return docs, records, summarise(EVERY[name], records, options({}))
+    return docs, records, summarise(EVERY[name], records, options)
 
 
 @pytest.fixture(scope="module")
