@@ -205,7 +205,6 @@ def written(path, *samples):
             "empathy_religion samples.jsonl samples.jsonl",
             "this document stands in samples.jsonl too; merge runs of different documents",
         ),
-        ("hbb samples.jsonl", "hbb: the samples do not fit the measure (KeyError: 'place')"),
         (
             "empathy_religion other.jsonl",
             "other.jsonl, line 1: not a sample of empathy_religion; "

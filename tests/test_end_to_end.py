@@ -66,14 +66,13 @@ COMMANDS = {
     ],
     "one process": EXACT,
     "two processes": EXACT,
-    "three processes": EXACT,
     "another seed": [*EXACT, "--seed", "7"],
     "mistake": [
         *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
         *("--metadata", "threshold=-1.5"),
     ],
 }
-PROCESSES = {"two processes": 2, "three processes": 3}
+PROCESSES = {"two processes": 2}
 ALIKE = (*PROCESSES, "another seed")
 TINY = ("fast", "mistake", "one process", *ALIKE)
 # What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which

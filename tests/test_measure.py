@@ -149,8 +149,6 @@ def test_the_interval_of_a_share_is_korn_and_graubards():
     low, high = number((3, 1.5), 12, "%")[2:4]
     ends = beta.ppf(0.025, 0.36, 12.64), beta.ppf(0.975, 1.36, 11.64)
     assert (low, high) == pytest.approx([100 * end for end in ends])
-    mirrored = number((97, 1.5), 12, "%")
-    assert (100 - mirrored.high, 100 - mirrored.low) == pytest.approx((low, high))
 
 
 def test_summarise_gives_each_number_its_clusters_and_one_interval():

@@ -98,7 +98,6 @@ def test_requests_without_sampling_do_not_change_and_a_persons_settings_are_used
         ({"temperature": 0.8, "do_sample": False}, False),
         ({"temperature": 0.0, "do_sample": True}, False),
         ({}, False),
-        (None, False),
     ],
 )
 def test_answers_are_sampled_above_a_temperature_of_0(settings, sampled):

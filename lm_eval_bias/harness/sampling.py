@@ -10,9 +10,9 @@ from lm_eval_bias.harness import compat, early
 REQUEST = "generate_samples"
 
 
-def is_sampled(settings: Mapping[str, Any] | None) -> bool:
+def is_sampled(settings: Mapping[str, Any]) -> bool:
     """Whether these `generation_kwargs` mean random draws."""
-    return bool(settings and settings.get("do_sample", True) and settings.get("temperature", 0))
+    return bool(settings.get("do_sample", True) and settings.get("temperature", 0))
 
 
 OUR_SEED = "lm_eval_bias_seed"

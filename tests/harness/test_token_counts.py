@@ -1,7 +1,5 @@
 """The request for likelihoods with numbers of tokens, on models of the harness."""
 
-from lm_eval.api.model import CachingLM
-
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.token_counts import REQUEST
 from tests.mistakes import refused
@@ -56,16 +54,6 @@ def test_a_model_without_a_tokenizer_has_no_number(caplog):
         answers = model.loglikelihood_and_tokens(requests(("A:", " x"), ("B:", " y")))
         assert answers == [(-1.0, False, None, None)] * 2
     assert caplog.text.count("no tokenizer") == 2
-
-
-def test_the_cache_of_the_harness_answers_it(tmp_path):
-    lm = LettersLM()
-    for _ in range(2):
-        cached = CachingLM(lm, str(tmp_path / "cache.db"))
-        ((value, _, *tokens),) = cached.loglikelihood_and_tokens(requests(("A:", " x")))
-        assert (value, tokens) == (-2, [1, 2])
-        cached.dbdict.close()
-    assert lm.pairs == [("A:", " x")]
 
 
 def test_a_model_that_takes_messages_refuses():
