@@ -22,7 +22,7 @@ def server():
 
 @pytest.fixture
 def released(server, monkeypatch, tmp_path):
-    """Two sources of three files, on a server of this machine."""
+    """Two sources of three files, on a server of this machine; of the second no size is known."""
     made = {
         name: sources.Source(
             name,
@@ -30,7 +30,9 @@ def released(server, monkeypatch, tmp_path):
             name[0] * 40,
             {
                 f: sources.File(
-                    f"data/{f.replace('_', ' ')}", len(c), hashlib.sha256(c).hexdigest()
+                    f"data/{f.replace('_', ' ')}",
+                    len(c) if name == "one" else None,
+                    hashlib.sha256(c).hexdigest(),
                 )
                 for f, c in contents.items()
             },
@@ -90,7 +92,7 @@ def test_list_says_where_files_are_and_which_are_missing(released, server, told,
             "big.bin 1,000,000 missing",
             "two: someone/two on GitHub, commit tttttttt",
             f"{folder(tmp_path, 'two')}",
-            "all_of_it.csv 7 kept",
+            "all_of_it.csv ? kept",
         ],
     )
 
@@ -102,21 +104,8 @@ def test_a_folder_of_ones_own_is_listed_but_not_filled(
     (own / "two").mkdir(parents=True)
     (own / "two" / "all_of_it.csv").write_bytes(FILES["two"]["all_of_it.csv"])
     monkeypatch.setenv(sources.LOCAL, str(own))
-    assert told("list", "two")[1][1:] == [f"{own / 'two'}", "all_of_it.csv 7 kept"]
+    assert told("list", "two")[1][1:] == [f"{own / 'two'}", "all_of_it.csv ? kept"]
     assert told("list", "one")[1][2] == "first.csv 8 missing"
     status, _, error = command("data", "fetch")
     assert status == 1 and server.asked == []
     assert f"LM_EVAL_BIAS_DATA is set, so the tasks read the files in {own}" in error
-
-
-def test_a_file_of_unknown_size_is_known_by_its_id_in_git(released, server, told, tmp_path):
-    content = b"unseen"
-    blob = hashlib.sha1(b"blob 6\0" + content).hexdigest()
-    two = released["two"]
-    released["two"] = two._replace(files={"unseen": sources.File("data/unseen", None, blob)})
-    server.files[f"/someone/two/{'t' * 40}/data/unseen"] = b"another"
-    assert told("fetch", "two")[0] == 1
-    server.files[f"/someone/two/{'t' * 40}/data/unseen"] = content
-    kept = folder(tmp_path, "two") / "unseen"
-    assert told("fetch", "two") == (0, [f"two/unseen: fetched, 6 bytes, {kept}"])
-    assert told("list", "two")[1][2] == "unseen ? kept"
