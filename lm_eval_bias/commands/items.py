@@ -26,8 +26,8 @@ command continues from it."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("benchmark", metavar="BENCHMARK", choices=[*pipelines.pipelines()], help="such as hbb")
+    add, names = parser.add_argument, list(pipelines.pipelines())
+    add("benchmark", metavar="BENCHMARK", choices=names, help=", ".join(names))
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"
     add("--from", dest="rows", metavar="FILE", required=True, help=rows)
     add("--model", metavar="TYPE", required=True, help="the writer's type, as for lm_eval")
