@@ -1,17 +1,16 @@
 """The page of a comparison of two runs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, intervals
-from lm_eval_bias.measure import Number, estimate
+from lm_eval_bias.exhibit import Column
+from lm_eval_bias.measure import Number
 from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
 from lm_eval_bias.results.leaderboard import about, declared
-from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import (
     Cell,
     Table,
@@ -24,17 +23,18 @@ from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
 from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.page import Fold, Page, Section
 
+SIDES = "first", "second"
 DRAWN, SHOWN, ANSWER = 25, 6, 600
 """Differences in a figure; answers to a question, and characters of each."""
 
 
 def page(comparison: Comparison) -> Page:
-    names = dict(zip(("first", "second"), comparison.names, strict=True))
+    names = dict(zip(SIDES, comparison.names, strict=True))
     sections = []
     if comparison.rows:
         about = {row.metric.name: row.metric.description for row in comparison.rows}
         table = differences(comparison.rows, "Largest first, in standard errors; p after Holm")
-        sections.append(Section("Differences", [table], _figures(comparison), about=about))
+        sections.append(Section("Differences", [table], partial(_figures, comparison), about=about))
     if folds := [
         _changed(task, questions)
         for task, pair in comparison.pairs.items()
@@ -58,7 +58,7 @@ def page(comparison: Comparison) -> Page:
         LEGEND,
         [names | _row(comparison, row) for row in comparison.rows]
         + [{**names, "task": task, "refused": why} for task, why in refused],
-        page_figures.source(_runs(comparison, comparison.pairs)),
+        _source(comparison, comparison.pairs),
     )
 
 
@@ -99,7 +99,7 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     difference, kind = row.difference, row.verdict.kind
     cells: dict[str, Any] = {"task": row.task, **declared(row.metric), "group": row.group}
-    for which, (number, own, text) in zip(("first", "second"), row.sides, strict=True):
+    for which, (number, own, text) in zip(SIDES, row.sides, strict=True):
         cells |= {f"{which}_value": number.value, f"{which}_n": number.n}
         cells |= {f"{which}_verdict": own or None, f"{which}_range": text or None}
     return {
@@ -116,47 +116,39 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     }
 
 
-def _figures(comparison: Comparison) -> list[Callable[[], str]]:
+def _figures(comparison: Comparison) -> Iterator[str]:
     """The differences of each unit, the largest first."""
     units = defaultdict(list)
     for row in comparison.rows:
         if row.verdict.kind != UNKNOWN:
             units[unit_of_difference(row.metric.unit)].append(row)
-    return [
-        partial(_figure, comparison, unit, rows, f"d{i}")
-        for i, (unit, rows) in enumerate(units.items())
-    ]
-
-
-def _runs(comparison: Comparison, tasks: Iterable[str]) -> list[Run]:
-    """Those that are compared, named by their sides."""
-    return [
-        run._replace(model=f"{side} {name}")
-        for task in tasks
-        for side, name, run in zip(
-            ("first", "second"), comparison.names, comparison.pairs[task][:2], strict=True
-        )
-    ]
-
-
-def _figure(comparison: Comparison, unit: str, rows: Sequence[ComparedNumber], name: str) -> str:
-    shown = [
-        {
-            "number": f"{row.name}, {row.task}",
-            "p": f"p {number_text(row.p, 'p')}",
-            **estimate("difference", row.difference.number),
-        }
-        for row in rows[:DRAWN]
-    ]
     title = "Largest in standard errors first; p after Holm"
-    return page_figures.figure(
-        intervals("difference", "number", reference=0)._replace(label="p", null="no difference"),
-        shown,
-        (Column("difference", "Second less first", unit),),
-        name=name,
-        title=f"The {DRAWN} largest of {len(rows)}. {title}" if len(rows) > DRAWN else title,
-        seen=f"Do numbers in {unit} differ? {counts([row.verdict.kind for row in rows])}",
-        source=page_figures.source(_runs(comparison, dict.fromkeys(row.task for row in rows))),
+    for i, (unit, rows) in enumerate(units.items()):
+        more = f"The {DRAWN} largest of {len(rows)}. " * (len(rows) > DRAWN)
+        yield page_figures.figure(
+            [
+                (f"{row.name}, {row.task}", row.difference.number, f"p {number_text(row.p, 'p')}")
+                for row in rows[:DRAWN]
+            ],
+            Column("value", "Second less first", unit),
+            0,
+            "no difference",
+            name=f"d{i}",
+            title=f"{more}{title}",
+            seen=f"Do numbers in {unit} differ? {counts([row.verdict.kind for row in rows])}",
+            source=_source(comparison, dict.fromkeys(row.task for row in rows)),
+        )
+
+
+def _source(comparison: Comparison, tasks: Iterable[str]) -> str:
+    """The runs of some tasks, named by their sides."""
+    sides = [f"{side} {name}" for side, name in zip(SIDES, comparison.names, strict=True)]
+    return page_figures.source(
+        [
+            run._replace(model=side)
+            for task in tasks
+            for side, run in zip(sides, comparison.pairs[task][:2], strict=True)
+        ]
     )
 
 

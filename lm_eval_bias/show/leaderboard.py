@@ -1,12 +1,11 @@
 """The page of a leaderboard."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from lm_eval_bias import exhibit
 from lm_eval_bias.figures.draw import COLUMN
-from lm_eval_bias.measure import estimate
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.leaderboard import (
     LEGEND,
@@ -58,7 +57,7 @@ def page(board: Board) -> Page:
             pages.Section(
                 shortened(section.title, 200),
                 [_table(board, section)],
-                _figures(section, i),
+                partial(_figures, section, i),
                 about={c.metric.name: c.metric.description for c in section.columns},
             )
             for i, section in enumerate(sections, 1)
@@ -97,37 +96,27 @@ def _about(column: Column) -> str:
     return joined(", ", about(column.metric), "paired" * column.paired)
 
 
-def _figures(section: Section, number: int) -> list[Callable[[], str]]:
+def _figures(section: Section, number: int) -> Iterator[str]:
     """For each number with ranks its values, the best first, and the possible ranks."""
-    return [
-        partial(
-            page_figures.figure,
-            exhibit.intervals("value", "model", reference=column.metric.null_value)._replace(
-                label="rank"
-            ),
-            [
-                {
-                    "model": model,
-                    **estimate("value", entry.number),
-                    "rank": f"{place(entry)} {entry.ties}" if entry.rank else "",
-                }
-                for model, entry in sorted(
-                    column.entries.items(), key=lambda item: order(column, item[1])
-                )
-            ],
-            (exhibit.Column("value", column.metric.name, column.metric.unit),),
-            name=f"f{number}-{i}",
-            title=column.metric.description,
-            seen=_first(column),
-            source=f"Source: {section.task}, {listed(section.settings)}; "
-            f"{last_date(section.runs)}. Right: ranks; models that share a letter do not differ "
-            "significantly",
-            n=ends_text(entry.number.n for entry in column.entries.values()),
-            width=COLUMN,
-        )
-        for i, column in enumerate(section.columns)
-        if column.ranked
-    ]
+    for i, column in enumerate(section.columns):
+        if column.ranked:
+            entries = column.entries.items()
+            yield page_figures.figure(
+                [
+                    (model, entry.number, f"{place(entry)} {entry.ties}" if entry.rank else "")
+                    for model, entry in sorted(entries, key=lambda item: order(column, item[1]))
+                ],
+                exhibit.Column("value", column.metric.name, column.metric.unit),
+                column.metric.null_value,
+                name=f"f{number}-{i}",
+                title=column.metric.description,
+                seen=_first(column),
+                source=f"Source: {section.task}, {listed(section.settings)}; "
+                f"{last_date(section.runs)}. Right: ranks; models that share a letter do not "
+                "differ significantly",
+                n=ends_text(entry.number.n for _, entry in entries),
+                width=COLUMN,
+            )
 
 
 def _first(column: Column) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lm_eval_bias.exhibit import Row
@@ -22,11 +22,11 @@ class Fold(NamedTuple):
 
 
 class Section(NamedTuple):
-    """figures: each makes an SVG, which HTML alone has. about: number -> what it is."""
+    """figures: makes the SVGs, which HTML alone has. about: number -> what it is."""
 
     title: str
     tables: Sequence[Table] = ()
-    figures: Sequence[Callable[[], str]] = ()
+    figures: Callable[[], Iterable[str]] = list
     lead: str = ""
     about: Mapping[str, str] = {}
     folds: Sequence[Fold] = ()
@@ -46,7 +46,7 @@ class Page(NamedTuple):
 
 
 def html(page: Page) -> str:
-    svgs = [[figure() for figure in section.figures] for section in page.sections]
+    svgs = [list(section.figures()) for section in page.sections]
     lead = [*page.lead, *(missing() if any(svgs) else [])]
     return pages.page("page.html", of=page._replace(lead=lead), svgs=svgs)
 

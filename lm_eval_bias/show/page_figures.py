@@ -1,14 +1,15 @@
 """A figure in a page, where the extra `report` is installed, and where it comes from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias import __version__
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.exhibit import Column, Exhibit, Rows, intervals
 from lm_eval_bias.exhibit import rows as exhibit_rows
 from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
+from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.runs import CHAT_TEMPLATE, Run, Runs, by_question, last_date, listed
 from lm_eval_bias.show import exhibited
@@ -49,19 +50,23 @@ def missing() -> list[str]:
 
 
 def figure(
-    how: Figure,
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[Column],
+    numbers: Iterable[tuple[str, Number, str]],
+    value: Column,
+    reference: float | None,
+    null: str = "no bias",
     *,
     seen: str,
     title: str,
     **words: Any,
 ) -> str:
-    """The SVG of rows; empty where it cannot be drawn, such as of models that share a name."""
+    """The SVG of numbers with their intervals; empty where it cannot be drawn, such as of models
+    that share a name. numbers: name, number, and the text beside it."""
     if missing():
         return ""
+    rows = [{"name": name, **estimate("value", n), "beside": text} for name, n, text in numbers]
+    how = intervals("value", "name", reference=reference)._replace(label="beside", null=null)
     try:
-        return draw.svg(Exhibit(seen, title, Rows(""), columns, "", "", how), rows, **words)
+        return draw.svg(Exhibit(seen, title, Rows(""), [value], "", "", how), rows, **words)
     except ValueError:
         return ""
 
@@ -98,11 +103,12 @@ def of_exhibit(runs: Runs, task: str, name: str) -> dict[str, str | bytes]:
     """The files of the figure of an exhibit. Raises UsageError."""
     asked, known = runs.of_task(task), runs.known.get(task)
     exhibits = known.measure.exhibits if known and known.measure else ()
-    figures = {e.name: (e, e.figure.model is None) for e in exhibits if e.figure}
+    figures = {exhibit.name: exhibit for exhibit in exhibits if exhibit.figure}
     if known is None or name not in figures:
         raise UsageError(f"{task} has no figure {name!r}; {nearest(str(name), figures)}")
-    exhibit, of_one = figures[name]
-    if len(by_question(asked)) > 1 or (len(asked) > 1 and of_one):
+    exhibit = figures[name]
+    shared = exhibit.figure and exhibit.figure.model
+    if len(by_question(asked)) > 1 or (len(asked) > 1 and not shared):
         names = ", ".join(run.model for run in asked)
         raise UsageError(f"{name} is of one model, or of one way to ask; read one of {names}")
     models = [(run, rows) for run in asked if (rows := exhibit_rows(exhibit, run.tables))]

@@ -81,7 +81,7 @@ def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
     words.append(f"{number_text(null)} without bias")
     lines = []
     for line, those in limited.items():
-        names = [test.run.model for test in tests if any(test is other for other in those)]
+        names = [test.run.model for test in tests if test in those]
         if names:
             lines.append(f"{', '.join(names)}: {line}" if len(names) < len(tests) else line)
     return Row(tests, at, ticks, "; ".join(words), lines)
