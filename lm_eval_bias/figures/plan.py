@@ -54,9 +54,9 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None, width: float)
     if figure.model == "colour" and not colour:
         colour = facets.pop()
     units = {column.name: column.unit for column in exhibit.columns}
-    labels = [_labels(rows, used, figure.order) for used in (facets, [colour], [name], [down])]
+    used = facets, [colour], [name], [down]
+    places, labels = zip(*(_labels(rows, keys, figure.order) for keys in used), strict=True)
     items = []
-    places = [indices for indices, _ in labels]
     for row, *place in zip(rows, *places, strict=True):
         item: Item = dict(zip("fskr", place, strict=True))
         item |= {letter: known(row.get(key)) for letter, key in keys.items()}
@@ -80,7 +80,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None, width: float)
         + f" ({column.unit})" * bool(unit_text(column.unit))
         for column in exhibit.columns
     }
-    panels, series, names, downs = (texts for _, texts in labels)
+    panels, series, names, downs = labels
     return Plan(figure, items, panels, series, names, downs, defaultdict(str, titles), width)
 
 

@@ -17,20 +17,15 @@ if TYPE_CHECKING:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import DictLoader, Environment, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    templates = {
-        file.name: file.read_text(encoding="utf-8")
-        for file in files(__package__).iterdir()
-        if file.name.endswith(".html")
-    }
     made = Environment(
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=DictLoader(templates),
+        loader=PackageLoader("lm_eval_bias", "show"),
         finalize=lambda text: text if isinstance(text, Markup) else visible(text),
     )
     made.filters |= {"shortened": shortened, "lines": text_lines}

@@ -54,18 +54,17 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
         above = LEADS["normalsize"] * (2 + ceil(widest([caption + " (continued)"], 10) / WIDTH))
         page = int((PAGE - above) / LEADS[size])
         titles += 2  # the rules and the panel's name
-        lines = max(sum(tall), len(shown.rows))
-        below = min(max(page // (titles + lines), 1), len(groups))  # blocks of a page
+        rows = max(sum(tall), len(shown.rows))
+        below = min(max(page // (titles + rows), 1), len(groups))  # blocks of a page
         step = room = max(page // below - titles, 1)
-        if lines > room:
+        if rows > room:
             step = max(room // max(tall), 1)
         for first, start in product(
             range(0, len(groups), below), range(0, max(len(shown.rows), 1), step)
         ):
-            written = floats.count("\\end{table}")
-            more = written > 0
-            floats += [
-                "\\clearpage" * (more and written % QUEUE == 0),
+            more = bool(floats)
+            lines = [
+                "\\clearpage" * (more and len(floats) % QUEUE == 0),
                 "\\begin{table}",
                 "\\centering",
                 "\\addtocounter{table}{-1}" * more,
@@ -79,15 +78,15 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
                     (columns[i][0], columns[i][1:][start : start + step], i in shown.words)
                     for i in group
                 ]
-                floats += _tabular(part, SIZES[size])
-            floats.append("\\end{table}")
-    fonts = " and \\usepackage[T1]{fontenc}" * any(c > "\x7f" for line in floats for c in line)
+                lines += _tabular(part, SIZES[size])
+            floats.append("\n".join(filter(None, [*lines, "\\end{table}"])))
+    signs = set("".join(floats))
+    fonts = " and \\usepackage[T1]{fontenc}" * any(c > "\x7f" for c in signs)
     head = [f"% Written by lm-eval-bias. Needs \\usepackage{{booktabs}}{fonts}."]
-    foreign = sorted({c for line in floats for c in line if c >= "\u0180" or c in _NOT_LATIN})
-    if foreign:
-        signs = shortened(" ".join(foreign))
-        head.append(f"% pdflatex knows no {signs}: use lualatex and a font that has them.")
-    return "\n".join([*head, *filter(None, floats), ""])
+    if foreign := sorted(c for c in signs if c >= "\u0180" or c in _NOT_LATIN):
+        named = shortened(" ".join(foreign))
+        head.append(f"% pdflatex knows no {named}: use lualatex and a font that has them.")
+    return "\n".join([*head, *floats, ""])
 
 
 def _lines(title: str, cells: Sequence[str], is_text: bool, size: float) -> tuple[list[str], float]:

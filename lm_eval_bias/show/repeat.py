@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias.data.bounds import Json, Unreadable, lines, loads
+from lm_eval_bias.data.bounds import Unreadable, lines, loads
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.samples import at, mapping
 from lm_eval_bias.show.exhibited import TaskInfo
@@ -29,16 +29,15 @@ def commands(runs: Sequence[Run], known: Mapping[str, TaskInfo]) -> list[str]:
     for run in chain.from_iterable(run.variants for run in runs):
         yaml = at(run.recorded, "metadata", "config_source")
         own = TaskInfo(folder=str(Path(yaml).parent) if isinstance(yaml, str) else "")
-        words = tuple(_words(run, run.recorded, known.get(run.task, own)))
-        alike[words].append(run.task)
+        alike[tuple(_words(run, known.get(run.task, own)))].append(run.task)
     return [
         " ".join(map(_quoted, ("lm_eval", *words, "--tasks", ",".join(tasks), *_END)))
         for words, tasks in alike.items()
     ]
 
 
-def _words(run: Run, recorded: Json, known: TaskInfo) -> Iterator[str]:
-    config = mapping(recorded, "config")
+def _words(run: Run, known: TaskInfo) -> Iterator[str]:
+    recorded, config = run.recorded, mapping(run.recorded, "config")
     kind, arguments = config.get("model"), config.get("model_args")
     kind = kind if isinstance(kind, str) else "MODEL"
     if not arguments:  # an object of Python, perhaps

@@ -341,14 +341,14 @@ class _Writer:
             needs = f": it needs {exhibit.needs}" if exhibit.needs else ""
             block.missing = f"This run has no rows for it{needs}."
             return block
-        block.folded = exhibited.says_little(exhibit, [row for _, own in models for row in own])
-        papers = exhibited.paper_rows(exhibit, runs[0], known)
-        block.notes += _of_papers(papers)
         rows = [
             {"model": run.model, "source": "this run", "comparable": None, **row}
             for run, own in models
             for row in own
         ]
+        block.folded = exhibited.says_little(exhibit, rows)
+        papers = exhibited.paper_rows(exhibit, runs[0], known)
+        block.notes += _of_papers(papers)
         for paper in papers:
             comparable = paper.incomparable or "yes"
             start = {"model": paper.model, "source": paper.source, "comparable": comparable}
@@ -403,21 +403,21 @@ class _Writer:
             if name == "numbers":
                 title, make = "All numbers", exhibited.numbers
                 heading = f"{title}, whole and by group: {len(rows)}"
-            block = Block(self._id(f"{prefix}-{name}"), title, heading, table=make(rows))
+            table = make(rows)
+            block = Block(self._id(f"{prefix}-{name}"), title, heading, table=table)
             block.source = source([run])
-            self._table_files(block, self.folder.stem(f"{stem}-{name}"), rows, block.table)
+            self._table_files(block, self.folder.stem(f"{stem}-{name}"), rows, table)
             yield block
 
-    def _table_files(self, block: Block, file: str, rows: Rows, written: Table | None) -> None:
+    def _table_files(self, block: Block, file: str, rows: Rows, written: Table) -> None:
         """rows: what CSV has, and written LaTeX."""
         self._file(block, "CSV", f"tables/{file}.csv", csv(rows))
-        if written and len(written.rows) <= ROWS:
+        if len(written.rows) <= ROWS:
             caption = f"{joined(': ', block.topic, block.caption)}. {block.source}"
             content = latex([written], caption, f"tab:{file}")
             self._file(block, "LaTeX", f"tables/{file}.tex", content)
-            shown, _ = apart(written)
-            lines = [*markdown(shown), "", *map(markdown_text, (shown.title, "", caption, ""))]
-            self._file(block, "Markdown", f"tables/{file}.md", "\n".join(lines))
+            content = "\n".join([*markdown(apart(written)[0]), "\n\n", markdown_text(caption), ""])
+            self._file(block, "Markdown", f"tables/{file}.md", content)
         if block.table and len(block.table.rows) > ROWS:
             block.notes.append("The table is too large for this page; it stands in the CSV file.")
             block.table = None
