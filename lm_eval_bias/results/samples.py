@@ -349,9 +349,7 @@ def _asked(value: Any) -> Any:
     ]
 
 
-def remade(
-    task: Task, sample: dict[str, Any], repeats: int | None = None, wordings: int = 1
-) -> Table:
+def remade(task: Task, sample: dict[str, Any], repeats: int | None, wordings: int) -> Table:
     """The records of a sample, read anew by the task's own filters. repeats: how often the document
     was asked. wordings: in how many it was asked."""
     measure = measure_of(task)

@@ -72,13 +72,14 @@ def apart(table: Table) -> tuple[Table, list[int]]:
         if i in table.words:
             made.append((i, True, [head, *cells]))
             continue
-        for name, title in {"text": head, **_BESIDE}.items():
+        made.append((i, False, [head, *(Cell(cell.text) for cell in cells)]))
+        for name, title in _BESIDE.items():
             texts = [getattr(cell, name) for cell in cells]
-            known = any(
+            shown = any(
                 all(text in ("", cell.text) for text, cell in zip(texts, other[1:], strict=True))
                 for *_, other in made
             )
-            if name == "text" or (any(texts) and not (name == "n" and known)):
+            if any(texts) and not (name == "n" and shown):
                 made.append((i, name in ("note", "verdict"), [title, *map(Cell, texts)]))
     words = frozenset(place for place, (_, is_text, _) in enumerate(made) if is_text)
     head_row, *rows = zip(*(cells for *_, cells in made), strict=True) if made else [()]
