@@ -5,7 +5,6 @@ two differ there is none.
 """
 
 import re
-import unicodedata
 from itertools import islice
 from math import isnan, nan
 from typing import NamedTuple
@@ -32,13 +31,11 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     Ratings on other scales are converted; a range counts as its middle. Numbers of `narrative` are
     skipped. Of several emotions' ratings that of `emotion` counts.
     """
-    counted = without_last_numeral(text)
-    answer = plain(without_reasons(rewritten(with_fractions(counted), _MARKS)))
-    answer = without_numerals(answer, counted=counted != text)
-    said = without_refusals(answer).replace(plain(narrative), "")
-    own = _own_fields(_without_next_turn(said), plain(emotion))
-    reader = _Reader(own, scale, numbers_in(plain(narrative)), plain(emotion))
-    rating = _chosen(reader.ratings(), plain(emotion))
+    answer = plain(without_reasons(rewritten(without_last_numeral(text), _MARKS)))
+    answer = without_numerals(answer)
+    own = _own_fields(_without_next_turn(answer.replace(plain(narrative), "")), plain(emotion))
+    reader = _Reader(without_refusals(own), scale, numbers_in(plain(narrative)))
+    rating = _chosen(reader.ratings())
     if rating is None or isnan(rating):
         return REFUSED if has_refusal(answer) else UNPARSED
     return rating
@@ -52,19 +49,10 @@ def papers_intensity(text: str) -> float | str:
     return next((number for number in numbers if number <= 100), UNPARSED)
 
 
-def with_fractions(text: str) -> str:
-    """Write 87½ as 87.5, and LaTeX fractions with a slash."""
-    text = re.sub(
-        r"(?:(?<=\d)|(?<!\w)(?P<alone>))\s?(?P<sign>[½¼¾])",
-        lambda m: (" 0" if m["alone"] == "" else "") + f"{unicodedata.numeric(m['sign']):.2f}"[1:],
-        text,
-    )
-    return re.sub(r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}", r"\1/\2", text)
-
-
 _MARKS = rules(
     {
         r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))": "€",  # money, not LaTeX
+        r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}": r"\1/\2",
         r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)": " : ",  # no range
         r"\\boxed\s*\{": r"\nfinal answer: {",
         r"(?i)<(?:final[_ ]?)?(?:answer|result|output)>": "\nfinal answer: ",
@@ -109,29 +97,27 @@ _FIELD_LABEL = (
     r"(?P<label>[^\W\d_]{1,30}(?:['-]?[ ]?[^\W\d_]{1,30}){0,3})"
     r"(?: ?\([^()\n]{1,30}\))?\s?[:=|(-]+[ ]?(?=\W{0,3}\d)"
 )
-_REVISES = re.compile(r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b")
-_REVISED = rf"\n{_REVISES.pattern}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
+_REVISES = r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b"
+_REVISED = rf"\n{_REVISES}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
 
 
 def _own_fields(text: str, emotion: str) -> str:
-    """A text without the fields of other emotions, and without what stands before a revision."""
-    fields = list(re.finditer(_FIELD_LABEL, text))
-    labels = [m["label"].split() for m in fields]
-    of_emotion = [[emotion] in (label[:1], label[-1:]) for label in labels]
-    if not any(of_emotion):
-        of_emotion = [any(_is_same(word, emotion) for word in label) for label in labels]
-    if not any(of_emotion):
-        return text
-    kept, at = "", 0
-    ends = [*(m.start() for m in fields[1:]), len(text)]
-    for m, own, end in zip(fields, of_emotion, ends, strict=True):
-        if _REVISES.match(m["label"]):
-            continue
-        newline = text.find("\n", m.end(), end)
-        kept += text[at : m.start()] + (f" {emotion} intensity" if own else "")
-        at = m.end("label") if own else newline if newline >= 0 else end
-    *_, last = re.split(_REVISED, kept + text[at:])
-    return last
+    """Of the fields of several emotions, those of `emotion` in the last list; else the text."""
+    for part in reversed(re.split(_REVISED, text)):
+        fields = list(re.finditer(_FIELD_LABEL, part))
+        labels = [m["label"].split() for m in fields]
+        own = [emotion in (label[0], label[-1]) for label in labels]
+        if not any(own):
+            stem = 3 if len(emotion) < 6 else 4  # "angry" of "anger"
+            own = [any(len(w) > 2 and emotion.startswith(w[:stem]) for w in ws) for ws in labels]
+        if any(own) and not all(own):
+            ends = [*(m.start() for m in fields[1:]), len(part)]
+            return "\n".join(
+                f"{m['label']} intensity{part[m.end('label') : end]}".partition("\n")[0]
+                for m, end, is_own in zip(fields, ends, own, strict=True)
+                if is_own or re.match(_REVISES, m["label"])
+            )
+    return text
 
 
 # ---- Roles
@@ -227,36 +213,26 @@ class _Place(NamedTuple):
     begin: int  # the position of the first token of its sentence
     line: int
     doubts: frozenset[str]
-    emotion: str  # that its clause names
-    top: float | None  # of the scale that was named last
 
 
-def _places(tokens: list[Token], emotion: str) -> list[_Place]:
+def _places(tokens: list[Token]) -> list[_Place]:
     places = []
-    place = _Place(0, 0, frozenset(), "", None)
+    begin = line = 0
+    doubts: set[str] = set()
     before = ""
     for i, token in enumerate(tokens):
         kind = token.kind
-        doubts = {doubt for doubt in place.doubts if kind not in _UNTIL[doubt]}
+        doubts = {doubt for doubt in doubts if kind not in _UNTIL[doubt]}
         if before not in ("this", "that"):  # "rate this case as an 80"
             doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
-        names_emotion = kind == "emotion" or token.text == emotion
-        place = place._replace(
-            doubts=frozenset(doubts),
-            emotion=token.text if names_emotion else place.emotion,
-            top=(token.base if kind == "scale" else None) or place.top,
-        )
-        places.append(place)
+        places.append(_Place(begin, line, frozenset(doubts)))
         before = token.text
         if kind in ("newline", "stop"):
-            place = place._replace(begin=i + 1, line=place.line + (kind == "newline"))
-        if kind in ("number", "comma", "stop") or before == "and":
-            place = place._replace(emotion="")
+            begin, line = i + 1, line + (kind == "newline")
     return places
 
 
 class _Rating(NamedTuple):
-    at: int  # the position of its token
     value: float  # on the task's scale; NaN if it is off it
     role: int
     line: int
@@ -264,12 +240,12 @@ class _Rating(NamedTuple):
     cell: bool  # its line ends with it, after a colon
     supposed: bool
     half: float  # of a range's length
-    emotion: str
 
 
 _BEGINS = "begin(?: (?:foreign|hedge|article|strength|scale|close|open|idiom))*"
 _BARE = words("end number open close percent point scale sep bar dash stop comma ask op")
 _UNIT = words("percent point op")
+_CELL_ENDS = words("newline end bar")
 _LONG = 60  # tokens of a text, in which a number alone counts in the first line
 _SENTENCE = 20  # tokens of it, before a number, that count
 _FREED = words("word verb counting foreign person reason")
@@ -282,11 +258,11 @@ def _label(token: Token) -> str:
 
 
 class _Reader:
-    def __init__(self, text: str, scale: float, repeated: set[float], emotion: str) -> None:
+    def __init__(self, text: str, scale: float, repeated: set[float]) -> None:
         self.source = text
         self.tokens = tokens_of(text, scale)
         self.labels = [*map(_label, self.tokens), "end"]
-        self.places = _places(self.tokens, emotion)
+        self.places = _places(self.tokens)
         lines = " ".join(self.labels).split("newline")
         self.bare = {n for n, line in enumerate(lines) if _BARE.issuperset(line.split())}
         self.first_is_paragraph = text.partition("\n")[2][:1] in ("", "\n")
@@ -311,24 +287,19 @@ class _Reader:
 
     def _rating(self, i: int) -> _Rating:
         token, place = self.tokens[i], self.places[i]
-        start = max(place.begin, i - _SENTENCE)
-        begins = ["begin"] if i - place.begin < _SENTENCE else []
-        before = " ".join(begins + self.labels[start:i])
+        before = " ".join(["begin", *self.labels[max(place.begin, i - _SENTENCE) : i]])
         role, value = self._role(i, before), self._value(i)
         if not 0 <= value <= self.scale:
             value, role = nan, role if role >= _STATED else 0
         first = not place.begin and re.fullmatch(_BEGINS, before) is not None
-        behind = [label for label in self.labels[i + 1 : i + 3] if label != "bar"]
         return _Rating(
-            at=i,
             value=value,
             role=role,
             line=place.line,
             plain=first or place.line in self.bare,
-            cell=before.endswith(("sep", "bar")) and behind[:1] in (["newline"], ["end"]),
+            cell=before.endswith(("sep", "bar")) and self.labels[i + 1] in _CELL_ENDS,
             supposed="suppose" in place.doubts,
             half=token.approximate * value / token.value if token.value else 0.0,
-            emotion=place.emotion,
         )
 
     def _role(self, i: int, before: str) -> int:
@@ -336,9 +307,7 @@ class _Reader:
         j = i + 1 + (self.labels[i + 1] in _UNIT)
         after = " ".join(self.labels[j : j + 5])
         start = self.tokens[j].start if j < len(self.tokens) else len(self.source)
-        beside = {t.value for t in self.tokens[max(0, i - 1) : i + 2] if t.kind == "number"}
-        # others beside it, or a sign before it
-        if len(beside) > 1 or re.search(r"(?<![\w%)])-$|/$", self.source[: token.start][-4:]):
+        if re.search(r"(?<![\w%)])-$|/$", self.source[: token.start][-4:]):  # a sign before it
             return 0
         if line in self.bare:
             return _FIRST if line == 0 and self.first_is_paragraph else _STATED
@@ -355,30 +324,24 @@ class _Reader:
             role = 0
         if not role and (token.base or self.only or after.startswith("emotion")):
             return _LOOSE
-        retold = token.value in self.repeated and not (role >= _STATED and ends)
-        if role == _ALONE and self.places[i].line and len(self.tokens) > _LONG:
+        if role == _ALONE and line and len(self.tokens) > _LONG:
             return 0
+        retold = token.value in self.repeated and not (role >= _STATED and ends)
         return 0 if retold else role
 
     def _value(self, i: int) -> float:
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None:
-            named = (self.places[i].top, *self.tops[:1], self.scale)
-            base = next(top for top in named if top)
+            # "7 of 10, which is 70 of 100"
+            highest = max(self.tops, default=self.scale)
+            base = next((top for top in self.tops if value <= top), highest)
             if self.labels[i + 1] == "percent" and value > self.scale:
                 base = 100.0
-            if value > base and self.scale in self.tops:
-                base = self.scale  # "7 of 10, which is 70"
         return value if base == self.scale else value * self.scale / base
 
 
-def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
-    firm = [r for r in ratings if not r.supposed]
-    if not firm and any(r.role >= _STATED for r in ratings):
-        firm = ratings
-    own = [r for r in firm if _is_same(r.emotion, emotion)]
-    if own and any(r.emotion and not _is_same(r.emotion, emotion) for r in firm):
-        firm = own  # of a list of emotions
+def _chosen(ratings: list[_Rating]) -> float | None:
+    firm = [r for r in ratings if not r.supposed] or ratings
     cells = {r.value for r in firm if r.cell}
     points = {r.value for r in firm if not r.half}
     firm = [r for r in firm if not r.half or not any(abs(p - r.value) <= r.half for p in points)]
@@ -389,16 +352,9 @@ def _chosen(ratings: list[_Rating], emotion: str) -> float | None:
     last = best[-1]
     if role == _FINAL:
         return last.value
-    if role < _NAMED and len(cells) > 1:
+    if len(cells) > 1:
         return None
-    later = [r for r in firm if r.role == _ALONE and r.line == last.line and r.at > last.at]
+    later = [r for r in firm if r.role == _ALONE and r.line == last.line]
     plain_ones = [r for r in firm if (r.role >= _NAMED if role == _FIRST else r.plain)]
     values = {r.value for r in (*best, *later, *plain_ones)}
     return values.pop() if len(values) == 1 else None
-
-
-def _is_same(word: str, emotion: str) -> bool:
-    stem = 3 if len(emotion) < 6 else 4  # "angry" of "anger"
-    if len(word) < 3 or not emotion:
-        return False
-    return word.startswith(emotion[:stem]) or emotion.startswith(word[:stem])

@@ -63,9 +63,8 @@ _PREPARED = rules(
         # An example: 'a statement such as "Friendly: 2"'
         r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|format(?: of)?|statements?|"
         r"saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')": " ",
-        # "high_status", "3½", "4 → 3", "⭐ Rating"
+        # "high_status", "4 → 3", "⭐ Rating"
         r"(?<=[a-z])_(?=[a-z])": " ",
-        r"(?<=\d)\s?½": ".5",
         r"(?<=\d)[*_]{0,3} ?(?:→|[-=]>|⇒|➜|➔|⟶) ?[*_]{0,3}(?=\d)": ", wait, ",
         r"(?m)^ {0,4}[⭐🌟★]\ufe0f? +(?=[^\W\d])": "",
         # "Friendly: 4 Seen as warm"

@@ -39,7 +39,15 @@ _ARROW = re.compile(
     "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?"
 )
 _TYPOGRAPHIC = rules(  # also of other scripts
-    {"[’‘ʼ´]": "'", "[‒–—―]": " - ", "[‐‑−]": "-", "[⁄∕]": "/", "。": ". ", "、": ", "}
+    {
+        "[’‘ʼ´]": "'",
+        "[‒–—―]": " - ",
+        "[‐‑−]": "-",
+        "[⁄∕]": "/",
+        "。": ". ",
+        "、": ", ",
+        r"(?<=\d)\s?½": ".5",
+    }
 )
 _SIGNS = rules(
     {
@@ -90,9 +98,7 @@ def plain(text: str) -> str:
         text = letters(rewritten(text, _TYPOGRAPHIC))
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     text = rewritten(_LATEX.sub(" ", text.lower()), _SIGNS)
-    if "nt" in text or "m " in text or "s " in text or "d " in text or "ll " in text:  # saves time
-        text = _CONTRACTED.sub(r"\g<0>'", text)
-    return text
+    return _CONTRACTED.sub(r"\g<0>'", text)
 
 
 def spelled(term: str) -> str:
@@ -130,13 +136,13 @@ _NUMERAL = re.compile(
 )
 
 
-def without_numerals(text: str, counted: bool = False) -> str:
-    """A plain text without its lists' numerals. counted: whether they surely count."""
+def without_numerals(text: str) -> str:
+    """A plain text without its lists' numerals."""
     text = re.sub(r"(?m)^[^\w(\n]{0,3}\d{1,2}\)\s+(?=[a-z])", "", text)
     values = [*map(int, _NUMERAL.findall(text))]
     repeated = set(values) == {1}
     counts_up = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
-    return _NUMERAL.sub("", text) if counted or repeated or counts_up else text
+    return _NUMERAL.sub("", text) if repeated or counts_up else text
 
 
 def without_reasons(text: str) -> str:
