@@ -73,7 +73,6 @@ _WORD = re.compile(
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
-    word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
     return _SAME.get(word) or rewritten(word, _INFLECTIONS)
 
 
@@ -188,9 +187,7 @@ def _span(
         ended = ends[start + length - 1]
         exact = matched == length == len(sentence)
         least = 2 if length == len(roots) else 3
-        first_words = (
-            begins and matched >= max(least, 0.75 * at) and (ended or 2 * at > len(sentence))
-        )
+        first_words = begins and ended and matched >= max(least, 0.75 * at)
         most_words = matched >= 4 and at >= 0.6 * len(sentence)
         own_words = own.intersection(words)
         missed = own.intersection(sentence[:at]).difference(words)
@@ -404,18 +401,16 @@ def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
 
 def _claims(text: str) -> list[tuple[int, str]]:
     """(how firmly, which option) of each claim, in order."""
-    beginning = len(text) - len(re.sub(r"^\W+", "", text))
+    first = re.match(rf"\W*{_ANY}", text) is not None
     claims: list[tuple[int, str]] = []
     for statement in re.finditer(_STATEMENT, text):
         *parts, last = _SIGN.split(statement[0])
-        at = statement.start()
         for before, sign, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):
-            weight = _weight(before, sign, after, at + len(before) == beginning)
+            weight = _weight(before, sign, after, first)
             # one that answers goes on with options of its own
-            settled = weight == 1 or (claims and claims[0][0] == 3)
-            if weight is not None and not (sign == _UNKNOWN_LETTER and settled):
+            if weight is not None and not (sign == _UNKNOWN_LETTER and weight == 1):
                 claims.append((weight, sign.split("_")[1]))
-            at += len(before + sign)
+            first = False
     return claims
 
 
@@ -433,8 +428,6 @@ def _answer(text: str, question: _Question) -> str:
         return chosen.pop()
     if is_refusal(_SIGN.sub("it", text)) or re.search(_UNKNOWN, text):
         return REFUSED
-    if heaviest:
-        return UNPARSED
     neither = re.search(_NEITHER, text)
     if neither:
         return UNPARSED if _SIGN.search(text, neither.end()) else ANOTHER
