@@ -8,6 +8,7 @@ earlier mentions, as do concluding words after a "but" (4). "Both" mentions OPEN
 
 import re
 from collections.abc import Callable
+from itertools import chain
 
 from .refusal import is_refusal, without_refusals
 from .statement import OPEN, GrammarToken, Labels, Mention, affirms, mentions_in, sentences
@@ -34,11 +35,10 @@ def answer_in(text: str, read: Callable[[str], str | None], labels: Labels) -> s
     if answer := read(plain(marked)):
         return answer
     declines = is_refusal(text)
-    whole, kept = as_lines(plain(text), [*labels.names.values()]), without_refusals(text)
     if not declines:
-        answer = read(whole)
-    if answer is None and (declines or kept != whole):
-        answer = read(kept)
+        answer = read(as_lines(plain(text), [*labels.names.values()]))
+    if answer is None:
+        answer = read(without_refusals(text))
     return answer or (REFUSED if declines else UNPARSED)
 
 
@@ -62,8 +62,7 @@ def chosen(text: str, labels: Labels) -> str | None:
     label = labels.either
     if len(text.split()) > _LONG and not re.search(label, text):
         return None  # "depending on" and the like is no answer
-    first = re.split(_NEXT_TURN, text, maxsplit=1)[0]
-    text = first if re.search(label, first) else text
+    text = re.split(_NEXT_TURN, text, maxsplit=1)[0]
     # "as tragic as it is comic", "less comic than tragic"
     text = re.sub(rf"\bas (?:\w+ ){{0,2}}{label} as (?:\w+ ){{0,3}}{label}(?!\w)", "both", text)
     text = re.sub(
@@ -85,23 +84,18 @@ def chosen(text: str, labels: Labels) -> str | None:
     if stated := _stated(text, labels):
         return stated
     cut = sentences(_without_list(text, labels), labels)
-    mentions: list[Mention] = []
-    in_last: list[Mention] = []
-    decided = False
-    for sentence in cut:
-        mentions += in_last
-        decided |= affirms(in_last)
-        in_last = mentions_in(sentence, decided, labels)
-    if cut and _is_cut_off(cut[-1], in_last, decided):
+    *earlier, last = [mentions_in(sentence, labels) for sentence in cut] or [[]]
+    mentions = list(chain.from_iterable(earlier))
+    if cut and _is_cut_off(cut[-1], last, affirms(mentions)):
         mentions = [m for m in mentions if m.weight > (cut[-1][0].kind == "but")]
     else:
-        mentions += in_last
+        mentions += last
     return _verdict(mentions, labels.neither)
 
 
 # ---- Options of which one is marked
 
-_SCORE = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
+_SCORE = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?:%|percent|/\s*\d+|out of \d+)?"
 
 
 def _scored(text: str, labels: Labels) -> str | None:
@@ -116,12 +110,9 @@ def _scored(text: str, labels: Labels) -> str | None:
     if len(matches) < 2:
         matches = list(re.finditer(before, text))
     scores = {labels.name(m["label"]): float(m["n"].replace(",", ".")) for m in matches}
-    units = {(m["of"] or "").replace(" ", "") for m in matches}
-    if not 1 < len(scores) == len(matches) or len(units) > 1:
+    if not 1 < len(scores) == len(matches):
         return None
     most = max(scores.values())
-    if units == {""} and most > 10:
-        return None
     best, *others = [name for name, score in scores.items() if score == most]
     return OPEN if others else best
 
@@ -184,7 +175,7 @@ def _stated(text: str, labels: Labels) -> str | None:
     (name,) = names
     for sentence in sentences(text[found[-1].end() :], labels):
         turns = sentence[0].kind in ("turn", "but")
-        for mention in mentions_in(sentence, True, Labels(labels.names)):
+        for mention in mentions_in(sentence, Labels(labels.names)):
             concludes = turns and mention.status == "affirmed" and mention.label != name
             if concludes or mention.status in ("retract", "correct"):
                 return None

@@ -84,14 +84,14 @@ def sentences(text: str, labels: Labels) -> list[list[GrammarToken]]:
 
 
 def affirms(mentions: list[Mention]) -> bool:
-    return any(m.status in ("affirmed", "hedged") and m.label != OPEN for m in mentions)
+    return any(m.status == "affirmed" and m.label != OPEN for m in mentions)
 
 
 class _Sentence:
     """A sentence, read from left to right. The attributes keep what matters for the next label."""
 
-    def __init__(self, tokens: list[GrammarToken], decided: bool, labels: Labels) -> None:
-        self.tokens, self.decided, self.labels = tokens, decided, labels
+    def __init__(self, tokens: list[GrammarToken], labels: Labels) -> None:
+        self.tokens, self.labels = tokens, labels
         self.has_labels = has_kind(tokens, "label list")
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
         self.mentions: list[Mention] = []
@@ -105,9 +105,7 @@ class _Sentence:
         for i, token in enumerate(self.tokens):
             following = self.tokens[i + 1 : i + 9]
             before_labels = has_kind(following, "label list")
-            if token.kind == "open" and not self._is_open(i):
-                self._pass(token._replace(kind="word"), following)
-            elif token.kind in ("label", "list", "open") or (
+            if token.kind in ("label", "list", "open") or (
                 token.kind == "neither" and not before_labels
             ):
                 self._mention(token, following)
@@ -115,16 +113,6 @@ class _Sentence:
                 self._pass(token, following)
             self.clause = [*self.clause[-_FAR:], token]
         return self.mentions
-
-    def _is_open(self, i: int) -> bool:
-        """Whether "both" means labels: not in "both key claims"."""
-        following = self.tokens[i + 1 : i + 4]
-        return (
-            self.tokens[i].text != "both"
-            or not has_kind(following[:1], "word subject")
-            or has_kind([*self.tokens[max(0, i - 1) : i], *following], "label list")
-            or any(token.text == "and" for token in following[1:2])
-        )
 
     def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
         meaning = _meaning(following)
@@ -145,8 +133,8 @@ class _Sentence:
         new = [Mention(name, status, weight) for name in names]
         self.mentions += new
         self.affirms |= affirms(new)
-        self.concludes |= bool(new) and status == "affirmed" and weight > 2
-        self.aside |= meaning == "subject_of" and token.kind == "label"
+        self.concludes |= status == "affirmed" and weight > 2
+        self.aside |= meaning == "subject_of"
 
     def _standing(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
         """Status and weight by the clause before and the words after."""
@@ -175,7 +163,7 @@ class _Sentence:
         if kind in ("turn", "but", "retract", "correct"):
             self.aside = self.conditional = False
         elif kind in ("reason", "about", "dash", "bracket"):
-            self.aside |= self.affirms or (self.decided and not self.mentions and not self.clause)
+            self.aside |= self.affirms
         if kind in ("close", "comma", "dash", "bracket") and (before_label or kind == "close"):
             self.aside = False
         if kind in ("retract", "correct"):
@@ -185,16 +173,15 @@ class _Sentence:
         if has_kind([token], _CUTS) and not goes_on:
             kept = kind == "bracket" and has_kind(self.clause, "neither")
             self.clause = self.clause if kept else []
-        opposes = kind == "but" and bool(self.mentions) and not self.affirms
-        if kind in ("turn", "cue") or opposes:
+        if kind in ("turn", "cue"):
             self.since_cue = 0
         elif kind in ("word", "number", "subject"):
             self.since_cue += 1
 
 
-def mentions_in(sentence: list[GrammarToken], decided: bool, labels: Labels) -> list[Mention]:
-    """The labels that a sentence mentions. decided: whether one was affirmed before."""
-    return _Sentence(sentence, decided, labels).read()
+def mentions_in(sentence: list[GrammarToken], labels: Labels) -> list[Mention]:
+    """The labels that a sentence mentions."""
+    return _Sentence(sentence, labels).read()
 
 
 def _meant(token: GrammarToken, status: str, labels: Labels) -> tuple[str, ...]:
@@ -215,6 +202,6 @@ def _meaning(following: list[GrammarToken]) -> str:
 
 
 def _led_up_to(clause: list[GrammarToken]) -> bool:
-    kinds = [t.kind for t in reversed(clause) if t.kind not in ("filler", "cue")]
-    verbs = [i for i, kind in enumerate(kinds) if kind in ("frame", "hedge", "about")]
-    return bool(verbs) and kinds[verbs[0]] != "about" and verbs[0] <= _NEAR
+    kinds = [t.kind for t in clause if t.kind not in ("filler", "cue")]
+    verbs = [kind for kind in kinds[-_NEAR - 1 :] if kind in ("frame", "hedge", "about")]
+    return bool(verbs) and verbs[-1] != "about"
