@@ -151,8 +151,7 @@ class _ItemNames:
         return signed
 
     def is_label(self, text: str) -> bool:
-        text = re.sub(r"\([^()]*\)|^[-*•\s]*(?:\d{1,2}[.):]\s*)?", " ", text)
-        if len(text.split()) > 6 or re.search(r"\d|[.!?]\s+\w|\w,", text):
+        if re.search(r"\d|[.!?]\s+\w|\w,", text):
             return False
         label = re.match(r"\W*‹(\d+)›", self.signed(text))
         return label is not None and self.names[int(label[1])] != _OWN
@@ -252,9 +251,6 @@ _SIGNS = rules(
         rf"\ban? ({_N}) overall\b": r" ; overall rating: \1 ;",
     }
 )
-# "Friendly: 4", where there is nothing to rewrite
-_CLEAN = r"[a-z]{1,40}(?:[ -][a-z]{1,40}){0,4}: [1-5]"
-_NUMBERED = r"\d|\b(?:one|two|three|four|five)\b"
 _TURNED = rules(
     {
         # "Friendly: quite friendly (4)", "a 4 for friendliness"
@@ -301,7 +297,7 @@ class _SurveyReader:
         self.known = _WORDS["link"] | names.group
         self.only = names.items[0] if len(names.items) == 1 else None
         self.claims: list[_Claim] = []
-        self.fields: set[str] = set()  # items with a rating of their own line
+        self.claimed: set[str] = set()  # items with a claim
         self.turned: list[_Claim] = []  # "4 - Friendly"
         self.rated: set[int] = set()  # lines with ratings, or with an item's field
         self.redone = 0  # claims before the last list that corrects another one
@@ -355,9 +351,7 @@ class _SurveyReader:
         section = section_of(line)
         if self._lists_keywords(line, section):
             return
-        text = self.names.phrase.sub("them", line.plain)
-        if re.search(_NUMBERED, text) and not re.fullmatch(_CLEAN, text):
-            text = rewritten(text, _SIGNS)
+        text = rewritten(self.names.phrase.sub("them", line.plain), _SIGNS)
         if re.search(_REDO, text):
             self.redone = len(self.claims)
         text = rewritten(self.names.signed(text), _TURNED)
@@ -375,7 +369,6 @@ class _SurveyReader:
         if section:
             self.section, rest = section
             self.section_line = self.line
-            self.pending = self.pending if rest else None
             if self.section == "keywords" and rest:
                 self.section = ""  # which ends with the line
                 return "," in rest and not re.search(r"(?i)rating|score", rest)
@@ -404,15 +397,8 @@ class _SurveyReader:
             value, direct, corrects = self._rating(phrase if first else _SENTENCE.split(phrase)[0])
             corrects |= "wait" in lead
             lead = phrase
-            separated = re.match(r"\s*[:=|-]", phrase)
-            points = _NUMBER.findall(phrase)
-            if value is not None and isnan(value) and 1 < len(group) == len(points):
-                for item, point in zip(group, points, strict=True):
-                    self._claim([item], _point(point), _PROSE, corrects)  # "4, 3 and 2"
-            elif value is not None:
+            if value is not None:
                 self._claim(group, value, _FIELD if first and direct else _PROSE, corrects)
-            elif first and separated and re.search(r"\w", phrase):
-                return  # "Skilled: liberals 4, conservatives 3"
             elif len(_words(head + phrase)) < 4:
                 if phrase.strip().endswith(":"):
                     self.rated.add(self.line)
@@ -432,8 +418,6 @@ class _SurveyReader:
             value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not entry):
                 self._claim([item], value, _FIELD if direct else _PROSE, corrects)
-                if self.pending:
-                    return
 
     def _item(self, n: int) -> str:
         name = self.names.names[n]
@@ -444,15 +428,14 @@ class _SurveyReader:
     def _claim(self, items: list[str], value: float, rank: int, corrects: bool) -> None:
         value = nan if self.other_scale else value
         for item in items:
-            again = rank == _PROSE or item in self.fields
-            aside = self.section == "keywords" or (self.section == "reasons" and again)
+            again = self.section == "reasons" and item in self.claimed
+            aside = self.section == "keywords" or again
             self.claims.append(_Claim(item, value, _ASIDE if aside else rank, corrects))
-            if rank == _FIELD:
-                self.fields.add(item)
+            self.claimed.add(item)
         if self.section != "keywords":
             self.rated.add(self.line)
         self.pending = None
-        if rank == _FIELD and self.section == "reasons":
+        if self.section == "reasons":
             self.section = "ratings"
 
     def _rating(self, phrase: str) -> tuple[float | None, bool, bool]:
