@@ -20,20 +20,11 @@ sentence of the text's own."""
 
 
 def listed_option(text: str, options: Mapping[str, str]) -> str:
-    """The letter of the option that a text chooses, "another", "refused" or "unparsed".
+    """The letter of the option that a text chooses, "another", "refused" or "unparsed": of the
+    first turn that names an option or declines.
 
     options: letter -> sentence. Source: HBB, Table 11.
     """
-    stripped = text.strip()
-    for letter, sentence in options.items():
-        # the very form, which most answers have; 125,280 of them are read in a run
-        if stripped in (letter, f"{letter}) {sentence}"):
-            return letter
-    return by_rules(text, options)
-
-
-def by_rules(text: str, options: Mapping[str, str]) -> str:
-    """The same without the shortcut: the first turn that names an option or declines."""
     question = _question(tuple(options.items()))
     for number, turn in enumerate(re.split(_ASKS, _normal(text, question))):
         if number:
