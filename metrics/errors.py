@@ -17,6 +17,7 @@ Source: Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3; for severa
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -76,7 +77,8 @@ Values = dict[str, Value]
 
 
 class Sample:
-    """The clusters of rows, in one clustering or in several that cross.
+    """The clusters of rows, in one clustering or in several that cross; the parts of each stand
+    before those that they have in common.
 
     Each clustering is (clusters, strata): whole numbers from 0, shape (rows,); a cluster of -1 is
     none; strata None are one stratum. A cluster lies in one stratum.
@@ -96,17 +98,19 @@ class Sample:
             for ways in range(2, len(single) + 1)
             for chosen in combinations(single, ways)
         ]
-        self.parts = [*single, *joint]
+        self.single, self.parts = len(single), [*single, *joint]
 
     def __getitem__(self, rows: slice) -> "Sample":
         """The same groups of some of the rows."""
-        part = Sample(len(np.arange(self.rows)[rows]))
+        part = copy(self)
+        part.rows = len(np.arange(self.rows)[rows])
         part.parts = [p._replace(group=p.group[rows]) for p in self.parts]
         return part
 
     def total(self, by: ArrayLike | None = None, parts: int = 1) -> "Total":
         """Adds rows up within parts. by: the part of each row, shape (rows,), -1 for none."""
-        return Total(self, None if by is None else np.asarray(by, dtype=int), parts)
+        one = np.zeros(self.rows, dtype=int)
+        return Total(self, one if by is None else np.asarray(by, dtype=int), parts)
 
     def changes(self, value: Floats, n: Floats) -> list[tuple[Floats, Floats]]:
         """For each part of the sample, how numbers change without each of its groups, and the share
@@ -121,8 +125,7 @@ class Sample:
         """Effective clusters of the clustering that has fewest."""
         counts = [
             np.where(share.any(axis=0), effective_clusters(share), np.inf)
-            for part, (_, share) in zip(self.parts, changes, strict=True)
-            if part.ways == 1
+            for _, share in changes[: self.single]
         ]
         fewest = np.min(counts, axis=0)
         return np.where(np.isfinite(fewest), fewest, 0).round().astype(int)
@@ -134,7 +137,7 @@ class Sample:
             _jackknife(change, share, part.strata)
             for part, (change, share) in zip(self.parts, changes, strict=True)
         ]
-        single = [v for part, v in zip(self.parts, each, strict=True) if part.ways == 1]
+        single = each[: self.single]
         total = sum((-1) ** (p.ways + 1) * v.value for p, v in zip(self.parts, each, strict=True))
         total = np.maximum.reduce([total, *(v.value for v in single)])
         with quiet_division():
@@ -163,8 +166,7 @@ class Sample:
 class Total:
     """Adds rows up: over all of each part, and without each group of the sample."""
 
-    def __init__(self, sample: Sample, by: Ints | None, parts: int) -> None:
-        by = np.zeros(sample.rows, dtype=int) if by is None else by
+    def __init__(self, sample: Sample, by: Ints, parts: int) -> None:
         self.sample, self.by = sample, by
         self.parts, self._rows = parts, np.flatnonzero(by >= 0)
         self._counts: dict[bytes, Floats] = {}
@@ -230,7 +232,6 @@ def _jackknife(change: Floats, share: Floats, strata: Ints) -> Variance:
     moved = np.where(there, (1 - share) * change, 0)
     value, df = _of_strata(moved, share, np.zeros_like(strata))
     if strata.any():
-        strata = np.unique(strata, return_inverse=True)[1]
         alone = (_sums(there, strata) == 1).any(axis=0)
         value, df = np.where(alone, (value, df), _of_strata(moved, share, strata))
     return Variance(np.where(there.sum(axis=0) == 1, np.nan, value), df)

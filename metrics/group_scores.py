@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
@@ -23,7 +24,6 @@ from .errors import (
     satterthwaite,
 )
 
-DRAWS = 1000
 FEW = 24
 """Groups whose own fourth moment counts as much as that of a normal distribution does."""
 
@@ -40,7 +40,6 @@ class Scale:
 
     def __init__(self, ratings: ArrayLike, facets: Sequence[Hashable]) -> None:
         ratings = np.asarray(ratings, dtype=float)
-        self._given = ratings, facets
         facet = np.unique(np.asarray(list(facets)), return_inverse=True)[1].astype(int)
         self.one_item = len(facet) == 1
         rated = ~np.isnan(ratings).all(axis=(0, 1))
@@ -49,7 +48,8 @@ class Scale:
         self.ratings, self._there = ratings, ~np.isnan(ratings)
         self.by_round = _of_items(ratings, self._there, facet)[0]
         nothing = ROUNDING * max(1.0, np.nanmax(abs(ratings), initial=0.0))
-        x, self._times = _mean(ratings)
+        self._times = self._there.sum(axis=1)
+        x = ratio(np.where(self._there, ratings, 0).sum(axis=1), self._times)
         self.value, weights = _of_items(x, self._times > 0, facet)
         self.scored = ~np.isnan(self.value)
         stratum = np.zeros_like(facet) if np.bincount(facet).min(initial=2) < 2 else facet
@@ -63,11 +63,6 @@ class Scale:
         self._of_items(stratum)
         there = self._there & self._rated[:, None, :]
         self._of_rounds(there, _tidy(np.where(there, ratings - x[:, None, :], 0), nothing))
-        self.one_rating = self.one_item and not self.rounds_df
-
-    def __getitem__(self, groups: Bools) -> "Scale":
-        ratings, facets = self._given
-        return Scale(ratings[groups], facets)
 
     def _centred(self, x: Floats) -> Floats:
         """Less the weighted mean of a group's items in the stratum."""
@@ -91,10 +86,10 @@ class Scale:
             per_item, per_group_item = np.zeros(1), np.zeros(1)
         weights = self._weights**2 @ member
         self.shared, self.alone = weights @ per_item, weights @ per_group_item
-        self.shared_df = float((items - 1).sum())
+        self.shared_df = max(float((items - 1).sum()), 1)
         # Groups that stray alike are not so many groups.
         groups = self._unlike_groups(stratum)
-        self.alone_df = min(float(spare.sum()) - self.shared_df, self.shared_df * groups)
+        self.alone_df = max(min(spare.sum() - self.shared_df, self.shared_df * groups), 1)
 
     def _unlike_groups(self, stratum: Ints) -> float:
         """How many independent groups tell as much, from how alike contrasts of items are."""
@@ -109,11 +104,12 @@ class Scale:
         """strays: shape (groups, rounds, items), ratings less the mean of their item."""
         self._rounds = there.any(axis=2).sum(axis=1)
         spare = np.maximum(self._rounds - 1, 0)
-        self.rounds_df = float(spare.sum())
+        self.rounds_df = max(float(spare.sum()), 1)
+        self.one_rating = self.one_item and not spare.any()
         of_rating = self._weights / np.maximum(self._times, 1)
         self._by_round = np.einsum("gri,gi->gr", strays, of_rating)
         squares = self._rounds**2 * (self._by_round**2).sum(axis=1)
-        per_round = squares[spare > 0].sum() / max(self.rounds_df, 1)
+        per_round = squares[spare > 0].sum() / self.rounds_df
         self.of_rounds = np.where(self.scored, per_round / np.maximum(self._rounds, 1), 0)
         # What is left of a rating without its item's and its round's mean in the stratum.
         among = np.maximum(there @ self._member, 1)
@@ -138,8 +134,8 @@ class Scale:
         items = self.shared + self.alone
         together = items + self.of_rounds - self.both
         variance = np.maximum.reduce([items, self.of_rounds, together])
-        squares = self.shared**2 / max(self.shared_df, 1) + self.alone**2 / max(self.alone_df, 1)
-        squares += self.of_rounds**2 / max(self.rounds_df, 1)
+        squares = self.shared**2 / self.shared_df + self.alone**2 / self.alone_df
+        squares += self.of_rounds**2 / self.rounds_df
         known = np.where(self.scored & (not self.one_rating), variance, np.nan)
         df = satterthwaite(variance, squares)
         return Estimates(self.value, known, df, self._rounds, self.scored.astype(int))
@@ -175,7 +171,7 @@ class Scale:
         )
         together = estimated.variance + shared - alone / estimated.n
         variance = np.maximum.reduce([estimated.variance, shared, together])
-        squares = estimated.variance**2 / estimated.df + shared**2 / max(self.shared_df, 1)
+        squares = estimated.variance**2 / estimated.df + shared**2 / self.shared_df
         return estimated._replace(variance=variance, df=satterthwaite(variance, squares))
 
     @property
@@ -202,12 +198,12 @@ class Scale:
         squares = by_item.sum(axis=0) ** 2 - (by_item**2).sum(axis=0)
         of_items = max(float((items / np.maximum(items - 1, 1) * squares).sum()), 0.0)
         variance = of_groups + of_items
-        df = satterthwaite(variance, of_groups**2 / (n - 1) + of_items**2 / max(self.shared_df, 1))
+        df = satterthwaite(variance, of_groups**2 / (n - 1) + of_items**2 / self.shared_df)
         stretch = (scipy.stats.t.ppf(0.975, df) / scipy.stats.t.ppf(0.975, n - 1)) ** 2
         low, high = _of_chi_square(total, 2 * total**2 / (variance * stretch))
         chance_low = chance_high = 0.0
         if chance > 0:
-            squares = alone**2 / max(self.alone_df, 1) + strays**2 / max(self.rounds_df, 1)
+            squares = alone**2 / self.alone_df + strays**2 / self.rounds_df
             chance_low, chance_high = _of_chi_square(chance, satterthwaite(chance, squares))
         lowest = total - chance - np.hypot(total - low, chance_high - chance)
         highest = total - chance + np.hypot(high - total, chance - chance_low)
@@ -225,7 +221,7 @@ class Scale:
         return by_item * factor, by_round * factor
 
 
-def resampled_scores(scales: Sequence[Scale], draws: int = DRAWS) -> Floats:
+def resampled_scores(scales: Sequence[Scale], draws: int) -> Floats:
     """The groups' scores with other items and rounds, shape (draws, groups, scales).
 
     scales: of the same groups and rounds. NaN for a group that lacks a facet. A multiplier
@@ -248,10 +244,9 @@ def variation(scores: ArrayLike) -> Floats:
     scores: shape (groups, rounds); NaN is left out. NaN with fewer than two scores or a mean of 0.
     Source: StereoMap, appendix L, Tables 13 and 14.
     """
-    scores = np.asarray(scores, dtype=float)
-    mean, n = _mean(scores)
-    away = _tidy(scores - mean[:, None], ROUNDING * np.nanmax(abs(scores), initial=0.0))
-    return np.where(n > 1, ratio(np.sqrt(_mean(away**2)[0]), mean), np.nan)
+    x = pd.DataFrame(scores)
+    mean = x.mean(axis=1)
+    return (x.std(axis=1, ddof=0) / mean).where((x.count(axis=1) > 1) & (mean != 0)).to_numpy()
 
 
 def _of_chi_square(variance: float, df: ArrayLike) -> tuple[float, float]:
@@ -267,13 +262,6 @@ def _of_items(x: Floats, rated: Bools, facet: Ints) -> tuple[Floats, Floats]:
     weights = np.where(rated, 1 / np.maximum(counts, 1) @ member.T / max(member.shape[1], 1), 0)
     complete = (counts > 0).all(axis=-1) & bool(member.size)
     return np.where(complete, (weights * np.where(rated, x, 0)).sum(axis=-1), np.nan), weights
-
-
-def _mean(values: Floats) -> tuple[Floats, Ints]:
-    """Over the second axis."""
-    there = ~np.isnan(values)
-    n = there.sum(axis=1)
-    return ratio(np.where(there, values, 0).sum(axis=1), n), n
 
 
 def _tidy(deviations: Floats, nothing: float) -> Floats:

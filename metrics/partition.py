@@ -69,17 +69,13 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
     centroids: shape (k, 2). points: shape (n, 2), what was clustered. High is more than half a
     standard deviation (ddof 0) above the mean. Equal names are numbered in `order`.
     """
-    names = [
+    names = pd.Series(
         "-".join("low" if z < -0.5 else "high" if z > 0.5 else "middle" for z in row)
         for row in _standardised(centroids, points)
-    ]
-    times: dict[str, int] = {}
-    for i in order(centroids, points):
-        name = names[i]
-        times[name] = times.get(name, 0) + 1
-        if times[name] > 1:
-            names[i] = f"{name} {times[name]}"
-    return names
+    )
+    earlier = names[order(centroids, points)].groupby(names).cumcount()
+    numbered = zip(names, earlier.sort_index(), strict=True)
+    return [f"{name} {n + 1}" if n else name for name, n in numbered]
 
 
 def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
-from .errors import Floats, ratio
+from .errors import NORMAL, Floats, ratio
 from .student import two_sided
 
 FEWEST = 4
@@ -54,7 +53,7 @@ def interval(rho: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
     """The ends of Fisher's 95 % interval with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN
     where rho is -1 or 1. Source: Bonett and Wright (2000)."""
     rho, n = np.where(abs(np.asarray(rho)) < 1, rho, np.nan), np.asarray(n, dtype=float)
-    half = scipy.stats.norm.ppf(0.975) * np.sqrt((1 + rho**2 / 2) / np.maximum(n - 3, 1))
+    half = NORMAL * np.sqrt((1 + rho**2 / 2) / np.maximum(n - 3, 1))
     return np.tanh(np.arctanh(rho) - half), np.tanh(np.arctanh(rho) + half)
 
 

@@ -73,7 +73,6 @@ def sign_test(signs: ArrayLike, clusters: ArrayLike) -> float:
 
     signs: shape (n,), 1, 0 or -1, added up in clusters, shape (n,).
     """
-    code, _ = pd.factorize(np.asarray(clusters), use_na_sentinel=False)
-    sums = np.bincount(code, np.asarray(signs, dtype=float))
+    sums = pd.Series(signs).groupby(np.asarray(clusters), dropna=False).sum()
     positive, n = int((sums > 0).sum()), int((sums != 0).sum())
     return float(scipy.stats.binomtest(positive, n, 0.5, "greater").pvalue) if n else 1.0

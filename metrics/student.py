@@ -7,18 +7,15 @@ from numpy.typing import ArrayLike
 from .errors import ROUNDING, Floats, quiet_division
 
 
-def student(
-    mean: ArrayLike, stderr: ArrayLike, df: ArrayLike, scale: float = 1.0
-) -> tuple[Floats, Floats]:
+def student(mean: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, Floats]:
     """t = mean / stderr and its two-sided p; shapes broadcast.
 
-    scale: the largest of the averaged values; up to `ROUNDING` of it is zero. An error of zero: t
-    infinite and p 0; NaN if the mean is zero too. NaN where df < 1.
+    Up to `ROUNDING` is zero. An error of zero: t infinite and p 0; NaN if the mean is zero too. NaN
+    where df < 1.
     """
     mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
-    nothing = ROUNDING * max(1.0, scale)
     with quiet_division():
-        t = np.where(abs(mean) <= nothing, 0.0, mean) / np.where(stderr <= nothing, 0.0, stderr)
+        t = np.where(abs(mean) <= ROUNDING, 0.0, mean) / np.where(stderr <= ROUNDING, 0.0, stderr)
     t = np.where(df >= 1, t, np.nan)
     return t, two_sided(t, df)
 
@@ -34,11 +31,4 @@ def implied_df(value: float, stderr: float, low: float, high: float, most: float
     symmetric = abs(half - (value - low)) <= 1e-6 * half
     if not (stderr > 0 and np.isfinite(half) and symmetric):
         return most
-    quantile = half / stderr
-    if quantile <= scipy.special.stdtrit(most, 0.975):
-        return most
-    return (
-        1.0
-        if quantile >= scipy.special.stdtrit(1, 0.975)
-        else float(scipy.special.stdtridf(0.975, quantile))
-    )
+    return float(np.clip(scipy.special.stdtridf(0.975, half / stderr), 1, most))

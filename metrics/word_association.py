@@ -16,16 +16,6 @@ CLUSTERS = (("domain", "a"), ("pair", "b"), ("dimension", "positive", "word"))
 """Identifiers, within their group, and words, within their dimension and polarity, are samples."""
 
 
-def t_test(n: ArrayLike, mean: ArrayLike, std: ArrayLike) -> tuple[Floats, Floats]:
-    """Student's t of a mean against zero, and its two-sided p, as if scores were independent.
-
-    std: with ddof 0, else five of the 24 t of Table 4 would not follow. Equal scores have an
-    infinite t and p 0; NaN if all are zero, and for n < 2. Source: MIST, section 4.2.
-    """
-    n = np.asarray(n, dtype=float)
-    return student(mean, std / np.sqrt(np.maximum(n - 1, 1)), n - 1)
-
-
 def scores(lists: ArrayLike, positive: ArrayLike, share: ArrayLike) -> tuple[Floats, Floats]:
     """The score of each word's list, and how much the word moves it; shapes (rows,).
 
@@ -50,14 +40,14 @@ def scores(lists: ArrayLike, positive: ArrayLike, share: ArrayLike) -> tuple[Flo
 
 def association(x: pd.DataFrame, total: Total) -> dict[str, Value]:
     """Scores of lists (Table 4, Figure 3), with the paper's t and p, which take lists as
-    independent. std has ddof 0."""
+    independent. std has ddof 0, else five of the 24 t of Table 4 would not follow."""
     scored = x["weight"] * x["score"].notna()
     n = total(scored)
     mean = ratio(total((scored * x["moved"]).fillna(0)), n)
     away = x["score"] - mean[0, total.by]
     std = np.sqrt(ratio(total((scored * away**2).fillna(0)), n))
     count = n.round()
-    t, p = t_test(count, mean, std)
+    t, p = student(mean, std / np.sqrt(np.maximum(count - 1, 1)), count - 1)
     return {
         "bias_score": (mean, n),
         "bias_score_n": (count, n),

@@ -184,7 +184,7 @@ def test_a_constant_difference_is_without_doubt_and_none_has_no_test(own):
     given = np.stack([np.stack([own, own + 10], axis=1), np.stack([own, own], axis=1)], axis=1)
     for scale in (1, 0.1, 1 / 3):  # the same with rounding: not all differences of thirds are equal
         p = paired_tests(given * scale, "perceiver")
-        assert p[0, 1] == 0 and np.isnan(p[1, 0])
+        assert p[0, 1] == pytest.approx(0) and np.isnan(p[1, 0])
     # the same person rated twice: 0.3 and 0.1 + 0.2 are one number
     given = np.array([[[0.3, 0.1 + 0.2], [1, 1]], [[0.7, 0.7], [1, 1]], [[0.3, 0.4 - 0.1], [1, 1]]])
     assert np.isnan(paired_tests(given, "perceiver")[0, 1])

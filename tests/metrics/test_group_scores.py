@@ -118,7 +118,7 @@ def test_resamples_have_the_variance_of_the_scores():
         + rng.normal(0, 0.2, (98, 10, 4))
     )
     scale = Scale(ratings, WARMTH)
-    drawn = resampled_scores([scale])[:, :, 0]
+    drawn = resampled_scores([scale], draws=1000)[:, :, 0]
     assert drawn.shape == (1000, 98)
     # Of a mean of 4 items and 10 rounds, by what was put in.
     true = 0.5**2 / 4 + 0.2**2 / 10 + 0.2**2 / 40

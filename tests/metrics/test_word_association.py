@@ -1,8 +1,9 @@
-from math import isnan, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.word_association import scores, t_test
+from lm_eval_bias.metrics.student import student
+from lm_eval_bias.metrics.word_association import scores
 from scipy import stats
 
 from lm_eval_bias.benchmarks.mist.measure import WABT
@@ -53,7 +54,7 @@ def test_identical_scores_whose_mean_is_rounded_are_identical(n):
 
 @pytest.mark.parametrize("std", [0.0, 1e-16])
 def test_scores_that_are_all_zero_have_no_t(std):
-    assert np.isnan(t_test(5, 1e-17, std)).all()
+    assert np.isnan(student(1e-17, std, 4)).all()
 
 
 def word_list(share, sample="s", refused=False, words=None):
@@ -89,8 +90,6 @@ def test_rates_of_lists_without_a_score():
     assert (result.values["bias_score"].value, result.values["bias_score"].n) == (1, 1)
     every, pair = result.tables["scores"]
     assert (every["pair"], pair["pair"], pair["lists"]) == ("all", "African", 4)
-    nothing = summary([]).values
-    assert isnan(nothing["invalid"].value) and isnan(nothing["bias_score"].value)
 
 
 def test_lists_of_the_same_identifiers_are_one_draw():

@@ -15,9 +15,8 @@ CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
 STARTS, DRAWS, RESTARTS = 100, 300, 5
 """Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
-TRIALS, TOLERANCE = 3, 1e-4
-"""Of scikit-learn's k-means: points that may be the next centre, and the move of the centres, as a
-share of the variance, at which they stand."""
+TRIALS = 3
+"""Of scikit-learn's k-means: points that may be the next centre."""
 
 
 def asked(answers: pd.DataFrame) -> pd.DataFrame:
@@ -86,9 +85,9 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     own = np.argsort(ranked)[labels]
     x.loc[known, "cluster"] = own
     x.loc[known, "place"] = np.array(place_names(centres[ranked], points), dtype=object)[own]
-    scales = [scale(x, dimension)[known] for dimension in (COMPETENCE, WARMTH)]
+    scales = [scale(x, dimension) for dimension in (COMPETENCE, WARMTH)]
     if all(np.isfinite(one.estimates.variance).any() for one in scales):
-        resampled = k_means(resampled_scores(scales, DRAWS), RESTARTS)
+        resampled = k_means(resampled_scores(scales, DRAWS)[:, known], RESTARTS)
         x.loc[known, "changed"] = changed_share(own, resampled)
     return x
 
@@ -101,7 +100,7 @@ def k_means(sets: Floats, starts: int) -> Ints:
     Arthur and Vassilvitskii, k-means++ (2007).
     """
     points = np.repeat(sets, starts, axis=0)
-    n, run, clusters = points.shape[1], np.arange(len(points)), np.arange(CLUSTERS)[:, None]
+    n, run = points.shape[1], np.arange(len(points))
     chance = np.random.RandomState(SEED).random_sample((starts, 1 + TRIALS * (CLUSTERS - 1)))
     first, *trials = np.split(np.tile(chance, (len(sets), 1)), range(1, chance.shape[1], TRIALS), 1)
     centres = points[run[:, None], (first * n).astype(int)]
@@ -114,22 +113,17 @@ def k_means(sets: Floats, starts: int) -> Ints:
         best = left.sum(axis=2).argmin(axis=1)
         nearest = left[run, best]
         centres = np.concatenate([centres, tried[run, best][:, None]], axis=1)
-    enough = TOLERANCE * points.var(axis=1).mean(axis=1)
-    labels, moving = np.full(points.shape[:2], -1), run
-    while len(moving):
-        x, before = points[moving], centres[moving]
-        own = _squares(x, before).argmin(axis=1)
-        member = own[:, None] == clusters
+    away = _squares(points, centres)
+    labels, before = away.argmin(axis=1), np.array([])
+    while not np.array_equal(labels, before):
+        member = labels[:, None] == np.arange(CLUSTERS)[:, None]
         counts = member.sum(axis=2, keepdims=True)
         # A cluster that lost all its points stays where it was.
-        after = np.where(counts, member @ x / np.maximum(counts, 1), before)
-        moved = ((after - before) ** 2).sum(axis=(1, 2)) > enough[moving]
-        moved &= (own != labels[moving]).any(axis=1)
-        centres[moving], labels[moving] = after, own
-        moving = moving[moved]
-    away = _squares(points, centres)
+        centres = np.where(counts, member @ points / np.maximum(counts, 1), centres)
+        away = _squares(points, centres)
+        labels, before = away.argmin(axis=1), labels
     best = away.min(axis=1).sum(axis=1).reshape(-1, starts).argmin(axis=1)
-    return away.argmin(axis=1).reshape(-1, starts, n)[np.arange(len(sets)), best]
+    return labels.reshape(-1, starts, n)[np.arange(len(sets)), best]
 
 
 def _squares(points: Floats, centres: Floats) -> Floats:
