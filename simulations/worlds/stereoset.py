@@ -33,7 +33,7 @@ def experiment(terms: int, ss: float, rng: Rng) -> Outcomes:
             # The two sentences that make sense stand at 1 and 2; the unrelated one below, between
             # or above them.
             likelihoods = [*((2.0, 1.0) if prefers else (1.0, 2.0)), (3.0, 1.5, 0.0)[comparisons]]
-            place = {"target": f"{t:03}", "example": len(examples), "bias_type": "all"}
+            place = {"target": f"{t:03}", "example": len(examples), "bias_type": "all", "longer": 0}
             examples.append({**place, "likelihoods": likelihoods, "lengths": [1, 1, 1]})
     values = SENTENCES.summary(examples, per="sentence").values
     true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}

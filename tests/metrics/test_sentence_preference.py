@@ -24,6 +24,7 @@ def pair(x=0.0, context="positive", template="t0", attribute=None, gender="g", a
         "attribute": attribute,
         "desirable_likelihood": None if x is None else -50 + x,
         "undesirable_likelihood": -50.0,
+        "body_first": True,
         "method": "shared tokens",
     }
 

@@ -172,14 +172,14 @@ def units(answers: Any, **_: Any) -> Frames:
     both = x[infused & known & (sides == 2)]
     everything = both.assign(x=both["x"] - both.groupby("place")["x"].transform("mean"))
     people = everything[~everything["placebo"].astype(bool)]
-    body_first = people.get("body_first", pd.Series(None, people.index, dtype=object))
+    body_first = people["body_first"].astype(bool)
     return {
         "asked": x,
         "paper": x[paper],
         "compared": compared,
         "everything": everything,
-        "body": people[body_first.eq(True)],
-        "attribute": people[body_first.eq(False)],
+        "body": people[body_first],
+        "attribute": people[~body_first],
     }
 
 

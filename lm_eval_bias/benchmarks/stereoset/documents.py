@@ -14,13 +14,12 @@ from typing import Any
 
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.rows import Row, documents_of
-from lm_eval_bias.harness.dataset import Document
+from lm_eval_bias.harness.dataset import Document, in_proportion
 from lm_eval_bias.usage import UsageError, choice, path
 
 LABELS = {"stereotype": 1, "anti-stereotype": 0, "unrelated": 2}
 """As they are numbered on the hub, in the order in which this project has the three sentences."""
 ORDERS = list(permutations(range(3)))
-PER = ("token", "sentence")
 _GAP = re.compile("BLANK|__")
 
 
@@ -31,7 +30,7 @@ class ChoiceOptions(TaskOptions):
 class SentenceOptions(ChoiceOptions):
     per = Option(
         "token",
-        choice(PER),
+        choice(("token", "sentence")),
         "token compares mean log-likelihoods per token, as the authors' program does; sentence "
         "their sums",
     )
@@ -109,9 +108,6 @@ def spread(documents: Sequence[Document]) -> list[Document]:
         term = document["bias_type"], document["target"]
         domains[term[0]].append((turns[term], i))
         turns[term] += 1
-    placed = [
-        ((place + 0.5) / len(members), i)
-        for members in domains.values()
-        for place, (_, i) in enumerate(sorted(members))
-    ]
-    return [documents[i] for _, i in sorted(placed)]
+    return in_proportion(
+        [[[documents[i]] for _, i in sorted(members)] for members in domains.values()]
+    )

@@ -141,8 +141,7 @@ def _likelihoods(answers: Any) -> Floats:
 
 
 def _scored(examples: Any, values: Floats) -> Any:
-    known = examples.reindex(columns=KEYS, fill_value=0)  # `longer` is new in version 1.1
-    return known.assign(**dict(zip(CONTINUATIONS, values.T, strict=True)))
+    return examples[[*KEYS]].assign(**dict(zip(CONTINUATIONS, values.T, strict=True)))
 
 
 def _asked(answers: Any) -> Any:
