@@ -34,8 +34,6 @@ STYLES = {
     "neither": ("chain of thought", "instructions"),
 }
 """The four styles of appendix L, and which sentences each leaves out."""
-PROMPTS = ("whole", "divided")
-"""Appendix A: each question by itself for a model that completes text."""
 DIRECTIONS = ("rising", "falling")
 KEYWORDS = 5
 LISTS = {"all": "appendix B", "fiske": "Table 2"}
@@ -101,7 +99,8 @@ class LikelihoodOptions(TaskOptions):
 class GeneratedOptions(LikelihoodOptions):
     rounds = Option(ROUNDS, whole_number(1, 100), "how often each prompt is asked")
     temperature = Option(TEMPERATURE, number(0, 2), "of sampling; 0 takes the likeliest token")
-    prompts = Option("whole", choice(PROMPTS), "divided asks each question by itself")
+    # Appendix A has both, divided ones for a model that completes text.
+    prompts = Option("whole", choice(("whole", "divided")), "divided asks each question by itself")
 
 
 class ExtendedOptions(GeneratedOptions):
@@ -178,9 +177,9 @@ def scales(part: str) -> dict[str, tuple[str, str]]:
 
 
 @cache
-def expected() -> dict[str, dict[str, list[Any]]]:
+def expected(part: str) -> dict[str, dict[str, list[Any]]]:
     """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> [correlation, stars]."""
-    cuddy = lexicon("stereomap_paper_values")["table_8"]["cuddy"]
+    cuddy = lexicon("stereomap_paper_values")["table_8"]["cuddy"] if part == "behavior" else {}
     return {
         factor: {tendency: list(cell) for tendency, cell in row.items()}
         for factor, row in cuddy.items()
@@ -225,16 +224,16 @@ def _prompts(task: str, prompts: str) -> tuple[Document, ...]:
             questions = {"": list(items_of_part)}
         else:
             rated = [item for item in items_of_part if item != "Overall"]
-            questions = {"keywords": [], "ratings": rated, "Overall": ["Overall"]}
-            if "Overall" not in items_of_part:
-                del questions["Overall"]
+            questions = {"keywords": [], "ratings": rated}
+            if "Overall" in items_of_part:
+                questions["Overall"] = ["Overall"]
         for name, items in questions.items():
             asked.append(
                 {
                     "part": part,
                     "whole": True,
                     "direction": "rising",
-                    "expected": expected() if part == "behavior" else {},
+                    "expected": expected(part),
                     "item": name if single else "",
                     "dimension": items_of_part[name][0] if single else "",
                     "items": items,
@@ -274,7 +273,7 @@ def _questions(task: str) -> tuple[Document, ...]:
             "dimension": dimension,
             "items": [item],
             "scales": {item: [dimension, facet]},
-            "expected": expected() if part == "behavior" else {},
+            "expected": expected(part),
         }
         for part in ASKED[task]
         for item, (dimension, facet) in scales(part).items()

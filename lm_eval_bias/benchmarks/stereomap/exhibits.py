@@ -418,9 +418,7 @@ TABLE_13 = Exhibit(
 TABLE_14 = Exhibit(
     name="Table 14",
     caption="Ablation of the prompt style",
-    source=Rows(
-        "styles", {"style": ("paper", "no chain of thought", "no instructions", "neither")}
-    ),
+    source=Rows("styles"),
     columns=(
         Column("style", "Prompt type"),
         *_VARIATION,

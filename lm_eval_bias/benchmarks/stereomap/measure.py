@@ -43,7 +43,7 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.metrics.errors import Estimates, Values, mean, means, ratio
 from lm_eval_bias.metrics.group_scores import Scale, variation
-from lm_eval_bias.metrics.partition import paired_test, rand_test
+from lm_eval_bias.metrics.partition import PairedTest, paired_test, rand_test
 from lm_eval_bias.metrics.rank_correlation import (
     RankCorrelation,
     correlations,
@@ -87,14 +87,10 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
     """Ratings by item, keywords, and what these are about."""
     read = results[0] if isinstance(results[0], Mapping) else {}
     return {
-        **select_columns(doc, KEYS),
-        "round": doc["round"],
-        "style": doc["style"],
+        **select_columns(doc, (*KEYS, "round", "style")),
         "answer": "answered" if read else results[0],
-        "ratings": dict(read.get("ratings", {})),
-        "keywords": list(read.get("keywords", [])),
-        "content": list(read.get("content", [])),
-        "words": list(read.get("words", [])),
+        "ratings": read.get("ratings", {}),
+        **{key: read.get(key, []) for key in ("keywords", "content", "words")},
     }
 
 
@@ -105,9 +101,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     values = [likelihood for likelihood, _ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
-        **select_columns(doc, KEYS),
-        "item": doc["item"],
-        "direction": doc["direction"],
+        **select_columns(doc, (*KEYS, "item", "direction")),
         "points": list(map(float, points)) if usable(values) else None,
         "rating_mass": mass(values),
     }
@@ -178,13 +172,16 @@ def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
 
 def _clusters(groups: Frame) -> Frame:
     """Tables 2 and 5: means, and the authors' paired t test over groups."""
-    rows = []
-    for k, x in groups[groups["cluster"] >= 0].groupby("cluster"):
-        row = {"number": k, "cluster": x["place"].iloc[0], "groups": len(x)}
-        row |= {"members": ", ".join(x["group"])}
-        row |= {name.lower(): x[name].mean() for name in BOTH}
-        rows.append(row | paired_test(x[COMPETENCE], x[WARMTH])._asdict())
-    return Frame(rows, columns=None if rows else ["number", "groups", "sign"])
+    clusters = groups[groups["cluster"] >= 0].groupby("cluster")
+    tests = {k: paired_test(x[COMPETENCE], x[WARMTH]) for k, x in clusters}
+    means = clusters.agg(
+        cluster=("place", "first"),
+        groups=("group", "size"),
+        members=("group", ", ".join),
+        competence=(COMPETENCE, "mean"),
+        warmth=(WARMTH, "mean"),
+    )
+    return means.join(Frame.from_dict(tests, "index", columns=PairedTest._fields))
 
 
 def _agreement(x: Frame, source: str) -> dict[str, Any]:
@@ -248,7 +245,7 @@ def of_groups(x: Frame, total: Any, part: str) -> Values:
         name = _column(dimension)
         values[name], values[f"{name}_spread"] = scale(x, dimension).values(total)
     if part in MAPPED:
-        kept = np.column_stack([total(group) for group in np.eye(len(x))])
+        kept = total(np.eye(len(x)))[:, 0]
         for name, (one, other) in RANKED.items():
             values[name] = tuple(y[:, None] for y in correlations(x[one], x[other], kept))
         changed = x["changed"]
@@ -266,9 +263,8 @@ def with_items(
     ends = {f"{name}_spread": np.array([own.spread_ends]).T for name, own in scales.items()}
     if part in MAPPED:
         ends |= {name: interval(estimates[name].value, estimates[name].n) for name in RANKED}
-    nothing = {name: np.full_like(estimates[name].value, nan) for name in ends}
     return {name: own.mean(estimates[name]) for name, own in scales.items()} | {
-        name: estimates[name]._replace(variance=nothing[name], ends=(low, high))
+        name: estimates[name]._replace(variance=np.array([nan]), ends=(low, high))
         for name, (low, high) in ends.items()
     }
 
@@ -408,8 +404,7 @@ def _by_cluster(groups: Frame, names: Sequence[str]) -> Frame:
     x = x.melt(by[1:], var_name=by[0]).groupby(by, sort=False)["value"].describe().reset_index()
     five = dict(zip(["min", "25%", "50%", "75%", "max"], exhibits.QUARTILES, strict=True))
     x = x.rename(columns={"place": "cluster", "count": "groups", **five}).astype({"groups": int})
-    x["variance"] = x["std"] ** 2
-    return x[["dimension", "number", "cluster", "groups", "mean", "variance", *exhibits.QUARTILES]]
+    return x[["dimension", "cluster", "groups", "mean", *exhibits.QUARTILES]]
 
 
 def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
@@ -436,7 +431,7 @@ def _about(x: Frame, column: str, once: bool) -> Frame:
     table = table.rename(columns={"size": "keywords"}).reset_index()
     most = table[column].map((entries if once else x)[column].value_counts())
     table = table.assign(percent=100 * table["keywords"] / most, direction=table["sum"] / most)
-    table["place"] = table[column].map({name: i for i, name in enumerate(x[column].unique())})
+    table["place"] = pd.factorize(table[column])[0]
     table["size"] = -(table["direction"].abs() if once else table["keywords"])
     table = table.sort_values(["place", "size"], kind="stable")
     table["rank"] = table.groupby(column).cumcount() + 1
