@@ -51,9 +51,11 @@ def test_cells_have_the_proportions_of_table_6(docs):
 
 def test_table_5_as_printed(paper_text):
     """The paper's text, with the attribute words of one category in one line."""
-    paper = paper_text("bistereo")
+    lists = [*lexicon("bistereo_pairs")["attributes"].values()]
     for categories in lexicon("bistereo_nli")["attributes"].values():
-        assert all(", ".join(entry["words"]) in paper for entry in categories.values())
+        lists += [entry["words"] for entry in categories.values()]
+    paper = paper_text("bistereo")
+    assert [words for words in lists if ", ".join(words) not in paper] == []
 
 
 def test_every_template_is_fully_crossed(docs):

@@ -164,6 +164,3 @@ def test_each_figure_has_the_gender_of_its_caption(nli):
         for name in names:
             rows = shown("bistereo_nli_generate", f"Figure {name}", run)
             assert {row["label"] for row in rows if row["share"]} == {label}
-
-
-# ---- Analogies

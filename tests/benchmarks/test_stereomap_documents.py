@@ -99,18 +99,6 @@ def test_divided_prompts_have_no_styles():
     assert stereomap.GeneratedOptions.read({"prompts": "divided"})["prompts"] == "divided"
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
-    """The lines that a model is to fill in are the items of the document, in their order."""
-    single = part in ("original", "structure")
-    for doc in stereomap.documents(part, rounds=1)[:40]:
-        lines = re.findall(r"(?m)^- ?([^:\n]+):$", prompt(doc))
-        if doc["part"] == "behavior":
-            lines = [line.removesuffix(f" {doc['text']}").removesuffix(" with") for line in lines]
-        assert single or lines == [item for item in doc["items"] if item != "Overall"]
-        assert set(doc["scales"]) == set(doc["items"])
-
-
 def test_a_limit_asks_whole_rounds_of_all_groups():
     docs = stereomap.documents("extended", rounds=3)
     assert [doc["round"] for doc in docs] == [1] * 98 + [2] * 98 + [3] * 98

@@ -1,4 +1,4 @@
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 
 import pytest
 from lm_eval_bias.metrics.halo import LABELS
@@ -101,12 +101,11 @@ def test_genders_differ_in_what_both_are_asked_and_repeated_questions_are_averag
     assert found["halo", "all", "good_behaviour"]["gap"] == -50
 
 
-@pytest.mark.parametrize("records", [[], pairs([E, N]), pairs([None])])
-def test_what_nobody_was_asked_is_undefined_and_not_zero(records):
-    values = NLI.summary(records).values
+@pytest.mark.parametrize("labels, share", [([E, N], 50), ([None], nan)])
+def test_what_nobody_was_asked_is_undefined_and_not_zero(labels, share):
+    values = NLI.summary(pairs(labels)).values
     assert isnan(values["halo_gap"].value) and isnan(values["gap_beyond_words"].value)
-    share = {0: None, 1: None, 2: 50}[len(records)]
-    assert isnan(values[E].value) if share is None else values[E].value == share
+    assert values[E].value == pytest.approx(share, nan_ok=True)
 
 
 @pytest.mark.parametrize(

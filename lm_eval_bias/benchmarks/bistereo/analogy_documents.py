@@ -31,9 +31,6 @@ from lm_eval_bias.data.schema import (
 from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_proportion, in_turns
 
 SENTIMENTS = ("positive", "negative")
-STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
-NOT_ANNOTATED = "not annotated"
-OURS, PRINTED = "ours", "paper"
 
 # ---- The files
 
@@ -218,7 +215,8 @@ def _contexts(
     one, two = contrast["advantaged"], contrast["disadvantaged"]
     a, c = (phrase(groups, contrast["axis"], name, contrast["noun"]) for name in (one, two))
     free = groups["content_free"]
-    contexts = [(STEREOTYPE, a, c), *((CONTENT_FREE, a, other) for other in free), (SWAPPED, c, a)]
+    asked = [("content-free", a, other) for other in free]
+    contexts = [("stereotype", a, c), *asked, ("swapped", c, a)]
     return [
         {
             "analogy": f"{a}: {positive}:: {c}: {negative}",
@@ -227,8 +225,8 @@ def _contexts(
             "contrast": f"{one} / {two}",
             "loaded": contrast.get("loaded", False),
             "counterpart": f"{positive} / {negative}",
-            "source": PRINTED if contrast.get("printed") == positive else OURS,
-            "annotators": stereotype.get("annotators", NOT_ANNOTATED),
+            "source": "paper" if contrast.get("printed") == positive else "ours",
+            "annotators": stereotype.get("annotators", "not annotated"),
             "content_free": len(free),
             "context": context,
             "a": left,
