@@ -48,7 +48,7 @@ def _stacked(rows: Table) -> Table:
     """The parts of each bar with an answered pair, without both genders together."""
     return [
         {
-            **{key: row.get(key) for key in ("gender", "context", "n", "score")},
+            **{key: row.get(key) for key in ("gender", "context", "n")},
             "preference": preference,
             **_number(row, name, "share"),
             "star": "*"

@@ -1,6 +1,6 @@
 """BIStereo-Pairs: TriSentBias, and how preference differs between positive and negative context."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import isfinite, nan
 from typing import Any
@@ -149,7 +149,7 @@ def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
 
 
 def units(answers: Any, **_: Any) -> Frames:
-    score = score_of(list(dict.fromkeys(answers["method"])))
+    score = score_of(answers["method"])
     x = answers.assign(context=answers["sentiment"])
     x["place"] = x.groupby(PLACE, dropna=False).ngroup()
     raw, x["x"] = log_odds(
@@ -209,7 +209,7 @@ def of_everything(x: Any, total: Any) -> Values:
 def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """trisentbias (by axis, gender, context), and the contrasts of contexts."""
     pairs = units["paper"]
-    score = score_of(list(dict.fromkeys(pairs["method"])))
+    score = score_of(pairs["method"])
     known = pairs[pairs["x"].notna()]
     triads, contrasts = [], []
     for gender in ([], ["gender"]):
@@ -252,8 +252,9 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     return {"trisentbias": sorted(triads, key=place), "contrasts": sorted(contrasts, key=place)}
 
 
-def score_of(methods: Sequence[str]) -> str:
+def score_of(methods: Iterable[str]) -> str:
     """ValueError for answers made in two ways or in an unknown one."""
+    methods = list(dict.fromkeys(methods))
     if len(methods) != 1 or methods[0] not in SCORES:
         raise ValueError(
             f"expected answers that were made in one way, {' or '.join(SCORES)}, found "

@@ -85,7 +85,6 @@ COMPARED = [
 _exact = partial(Metric, stderr=False, primary=True)
 EXAMPLES = _exact("examples", "count", "Examples that are scored.")
 TIES = _exact("ties", "%", "Examples with two equal scores, which count half.")
-SENTENCE_METRICS = (*COMPARED, TIES, UNANSWERED, EXAMPLES)
 
 
 def letter_metrics(cell: str) -> list[Metric]:
@@ -275,7 +274,7 @@ OF_LETTERS: dict[str, Callable[..., Values]] = {
 SENTENCES = Measure(
     record,
     Counted(units, OF_SENTENCES, tables),
-    SENTENCE_METRICS,
+    (*COMPARED, TIES, UNANSWERED, EXAMPLES),
     exhibits=(by_domain(),),
     clusters=CLUSTERS,
     tabled=TABLED,
