@@ -15,22 +15,21 @@ from lm_eval_bias.benchmarks.hbb.measure import sg_record as record
 from lm_eval_bias.benchmarks.hbb.official_documents import concept_pairs
 from lm_eval_bias.benchmarks.hbb.sg_official_documents import VARIATIONS, documents, released
 from lm_eval_bias.data import sources
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
 from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 OWN = ("option_a", "option_b", "choices", "split", "lacking")
 # What the authors' program gives a file of questions (src/q_generate.py), with the id that its
 # notebook reads.
-CONCEPTS = ("bias type1", "bias type2")
-HEADER = ("Context", "s1", "s2", *CONCEPTS, "explanation", "bias_type", "target", "id")
+HEADER = ("Context", "s1", "s2", "bias type1", "bias type2", "explanation", "bias_type", "target")
 
 
-def invent(path, questions, change=lambda each: each, header=HEADER):
+def invent(path, questions, change=lambda each: each):
     """A file of ten sentences for each option of all concept pairs. change: each row -> the row,
     another one, or None to leave it out."""
     with path.open("w", encoding="utf-8", newline="") as f:
-        writer = csv.DictWriter(f, header, extrasaction="ignore")
+        writer = csv.DictWriter(f, (*HEADER, "id"), extrasaction="ignore")
         writer.writeheader()
         for n, row in enumerate(questions):
             for j in range(1, 11):
@@ -104,24 +103,21 @@ def test_one_sentence_is_the_option_of_hbb_official(folder):
     ],
 )
 def test_placeholders(text, expected):
-    assert hbb_sg_official._with_forms(text) == expected
+    assert hbb_official.with_forms(text) == expected
 
 
-def test_the_words_before_an_object_find_all_objects_of_the_released_questions_and_no_other(
-    questions, folder
-):
-    """Those are listed one by one, and were read; the variations were not."""
-    assert len(lexicon("hbb_official")["objects"]) == 6
-    for row, concept in zip(questions, concept_pairs(), strict=True):
-        for s in (1, 2):
-            assert hbb_sg_official._with_forms(row[f"s{s}"]) == concept[f"option_{s}"]
+def test_the_words_before_an_object_find_the_six_of_the_released_questions(folder):
+    """All options with "[[X]]" behind another word were read; the variations were not."""
+    found = {
+        (int(concept["id"]), option): concept[f"option_{option}"].count("[[X:obj]]")
+        for concept in concept_pairs()
+        for option in (1, 2)
+    }
+    objects = {(93, 2): 1, (600, 1): 1, (873, 2): 1, (880, 1): 2, (1080, 2): 1}
+    assert {place: n for place, n in found.items() if n} == objects
 
 
 # ---- What the file may be
-
-
-def made(tmp_path, questions, change=lambda each: each, header=HEADER):
-    return invent(tmp_path / "variations.csv", questions, change, header)
 
 
 @pytest.mark.slow
@@ -135,7 +131,7 @@ def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted
             row["s1"] = "" if row["j"] % 2 else "  "
         return None if (row["id"], row["j"]) == (1, 5) else row
 
-    path = made(tmp_path, questions, change)
+    path = invent(tmp_path / "variations.csv", questions, change)
     monkeypatch.setattr(hbb_sg_official, "_released_file", lambda: path)
     asked = documents(category="SES", placebo=False)
     by_concept = {d["concept"]: d for d in asked}
@@ -153,59 +149,18 @@ def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted
     assert len(records) == 8 and values["lacking_sentences"].value == 50
 
 
-LAYOUT = "expected the columns id, s1, s2, which the authors' program reads, and found"
-
-
 @pytest.mark.slow
-def test_another_layout_is_refused_in_one_line(questions, folder, tmp_path):
-    """Row 57 of the file, the seventh of concept pair 0006, stands in line 58."""
-
-    def put(**values):
-        return lambda row: {**row, **values} if (row["id"], row["j"]) == (5, 7) else row
-
-    no_number = "is no whole number from 0 to 1546"
-    without_id = tuple(column for column in HEADER if column != "id")
-    for change, header, cause in [
-        (put(), without_id, f"{LAYOUT} 'Context', 's1', 's2', 'bias type1', "),
-        (put(), ("id", "Context", "ans1", "ans2"), f"{LAYOUT} 'id', 'Context', 'ans1', 'ans2'"),
-        *(
-            (put(id=i), HEADER, f"line 58: id {i!r} {no_number}")
-            for i in ("x", "1547", "-1", "2.5")
-        ),
-        (put(**{"bias type2": "flying"}), HEADER, "line 58: bias type2 is 'flying', and '"),
-        (lambda row: row if row["id"] < 1546 else None, HEADER, "id 1546 has no sentence in s1"),
-        (
-            lambda row: {**row, "s2": row["s2"] * (row["id"] != 7)},
-            HEADER,
-            "id 7 has no sentence in s2",
-        ),
-    ]:
-        refused(made(tmp_path, questions, change, header), cause)
-
-
 @pytest.mark.parametrize(
-    "content, cause",
+    "change, cause",
     [
-        (b"", "found nothing"),
-        (b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "found '<!DOCTYPE html>'"),
-        (b"id,s1,s2\n0,\xffa,b\n", "line 2: not UTF-8"),
-        (
-            b"id,s1,s2\n0,a,b\n1,a," + b"b" * 131_073,
-            "line 3: not a table: field larger than field limit (131072)",
-        ),
+        (lambda row: {**row, "id": "1547"}, "KeyError: '1547'"),
+        (lambda row: {**row, "bias type2": "flying"}, "id 0 is about 'flying', not '"),
+        (lambda row: {**row, "s2": row["s2"] * (row["id"] != 7)}, "id 7 has no sentence in s1 or"),
     ],
 )
-def test_what_is_no_such_table_is_refused_in_one_line(folder, tmp_path, content, cause):
-    (tmp_path / "variations.csv").write_bytes(content)
-    refused(tmp_path / "variations.csv", cause)
-
-
-def refused(path, cause):
-    with pytest.raises(UsageError) as error:
-        released(path)
-    message = str(error.value)
-    assert message.startswith(f"{path}: ") and cause in message and "\n" not in message
-    assert "sentences=one" in message
+def test_another_layout_is_refused(questions, folder, tmp_path, change, cause):
+    with refused(rf"variations\.csv is not as .*{cause}.*sentences=one"):
+        released(invent(tmp_path / "variations.csv", questions, change))
 
 
 # ---- Without the file

@@ -11,10 +11,10 @@ import random
 import re
 from collections.abc import Iterable
 from functools import cache
-from itertools import count as counting
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
+from lm_eval_bias.benchmarks.hbb.concepts_documents import object_before
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import Option
 from lm_eval_bias.data.schema import Data, Row, load
@@ -50,37 +50,32 @@ def concept_pairs() -> tuple[Row, ...]:
 
     id: the row's number, from "0001". kind: of the stereotype that the pair was drawn from.
     """
-    repairs = lexicon("hbb_official")
-    owned = {repair["concept"]: repair["words"] for repair in repairs["owned"]}
+    owned = {repair["concept"]: repair["words"] for repair in lexicon("hbb_official")["owned"]}
     pairs = []
     with official_file("hbb", QUESTIONS).open(encoding="utf-8", newline="") as f:
         for n, row in enumerate(csv.DictReader(f), start=1):
             context = row["Context"]
-            pair = {
-                "id": f"{n:04}",
-                "kind": row["bias_type"],
-                "concept_1": row["bias type1"],
-                "concept_2": row["bias type2"],
-                "context": _with_owner_behind(context, owned[n]) if n in owned else context,
-            }
-            for option in (1, 2):
-                objects = {
-                    repair["place"]
-                    for repair in repairs["objects"]
-                    if (repair["concept"], repair["option"]) == (n, option)
+            pairs.append(
+                {
+                    "id": f"{n:04}",
+                    "kind": row["bias_type"],
+                    "concept_1": row["bias type1"],
+                    "concept_2": row["bias type2"],
+                    "context": _with_owner_behind(context, owned[n]) if n in owned else context,
+                    "option_1": with_forms(row["s1"]),
+                    "option_2": with_forms(row["s2"]),
                 }
-                pair[f"option_{option}"] = with_forms(row[f"s{option}"], objects)
-            pairs.append(pair)
+            )
     return tuple(pairs)
 
 
-def with_forms(text: str, objects: set[int]) -> str:
-    """An option with the placeholders of `hbb`. objects: which, from 1, are an object."""
-    numbers = counting(1)
+def with_forms(text: str) -> str:
+    """A sentence with the placeholders of `hbb`. The word before one tells that it is an object."""
 
     def form(placeholder: re.Match[str]) -> str:
-        is_object = next(numbers) in objects
-        return "[[X's]]" if placeholder[1] else "[[X:obj]]" if is_object else "[[X]]"
+        if placeholder[1]:
+            return "[[X's]]"
+        return "[[X:obj]]" if object_before(text, placeholder.start()) else "[[X]]"
 
     return PLACEHOLDER.sub(form, text)
 
@@ -111,34 +106,29 @@ def documents(
     placebo: bool = True,
 ) -> list[Document]:
     """The questions of `hbb` about the authors' concept pairs, each its own theme."""
-    content = groups_with_forms(groups)
-    types = hbb.types_asked(content, category, placebo)
+    content, types = content_and_types(groups, category, placebo)
     return hbb.asked(spread(concept_pairs()), content, types, order)
 
 
-def count(
-    order: str = "both",
-    groups: str | None = None,
-    category: str | None = None,
-    placebo: bool = True,
-    **_: Any,
-) -> int:
+def count(order: str = "both", sentences: str = "", **asked: Any) -> int:
     """The number of `documents`; needs no file of the authors."""
-    types = hbb.types_asked(groups_with_forms(groups), category, placebo)
+    _, types = content_and_types(**asked)
     identities = sum(len(entry["identities"]) for entry in types.values())
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
 
 
-def groups_with_forms(path: str | None) -> Data:
-    """The content of a file. UsageError if its pronouns lack a form of `FORMS`."""
-    groups: Data = load(LetterOptions.files, groups=path)["groups"]
-    lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
+def content_and_types(
+    groups: str | None = None, category: str | None = None, placebo: bool = True
+) -> tuple[Data, dict[str, Data]]:
+    """Of a file of groups. UsageError if its pronouns lack a form of `FORMS`."""
+    content: Data = load(SentenceOptions.files, groups=groups)["groups"]
+    lacking = [form for form in FORMS if form not in next(iter(content["pronouns"].values()))]
     if lacking:
         raise UsageError(
-            f"the authors' options need the forms {', '.join(FORMS)} of a pronoun; {path} lacks "
+            f"the authors' options need the forms {', '.join(FORMS)} of a pronoun; {groups} lacks "
             f"{', '.join(lacking)}"
         )
-    return groups
+    return content, hbb.types_asked(content, category, placebo)
 
 
 build = CustomDataset(documents, count, checks=hbb.attention)
