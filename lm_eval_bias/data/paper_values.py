@@ -15,8 +15,7 @@
 - A text in the place of a list or mapping says where that stands: "tasks/all/hbb".
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -104,27 +103,18 @@ def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]
 
 
 def tables_of(file: Data) -> tuple[PaperTable, ...]:
-    """The tables of a file. ValueError or KeyError for an unknown name."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
 def _table(file: Data, name: str, table: Data) -> PaperTable:
-    table = {
-        **table,
-        **{key: _at(file, table.get(key, ())) for key in ("axes", "numbers", "values")},
-    }
-    axes = {axis: file["axes"][axis] for axis in table["axes"]}
-    values, numbers = table["values"], table["numbers"]
-    try:
-        cells = [
-            _cell(file, table, path, value)
-            for path, value in _leaves(
-                file, values, [list(values), *map(list, axes.values()), list(numbers)]
-            )
-            if numbers[path[-1]] is not None
-        ]
-    except ValueError as error:
-        raise ValueError(f"{file['paper']}, {name}: {error}") from error
+    parts = {key: _at(file, table.get(key, ())) for key in ("axes", "numbers", "values")}
+    axes = {axis: file["axes"][axis] for axis in parts["axes"]}
+    values, numbers = parts["values"], parts["numbers"]
+    cells = [
+        _cell(file, {**table, **parts}, path, value)
+        for path, value in _leaves(file, values, [values, *axes.values(), numbers])
+        if numbers[path[-1]] is not None
+    ]
     return PaperTable(
         paper=file["paper"],
         name=name,
@@ -145,7 +135,7 @@ def _at(file: Data, value: Any) -> Any:
 
 
 def _leaves(
-    file: Data, values: Any, names: Sequence[Sequence[str]]
+    file: Data, values: Any, names: Sequence[Collection[str]]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(name on each level, value). names: of each level."""
     if not names:
@@ -153,17 +143,10 @@ def _leaves(
         return
     if isinstance(values, str) and values[:1] not in "<>":
         values = _at(file, values)
-    if isinstance(values, Mapping):
-        items = list(values.items())
-    else:
+    if not isinstance(values, Mapping):
         listed = values if isinstance(values, (tuple, list)) else [values]
-        if len(listed) != len(names[0]):
-            expected = f"{len(names[0])} values, for {', '.join(names[0])}"
-            raise ValueError(f"expected {expected}, found {len(listed)}: {values}")
-        items = list(zip(names[0], listed, strict=True))
-    for name, below in items:
-        if name not in names[0]:
-            raise ValueError(f"{name!r} is none of {', '.join(names[0])}")
+        values = dict(zip(names[0], listed, strict=True))
+    for name, below in values.items():
         for path, value in _leaves(file, below, names[1:]):
             yield (name, *path), value
 
@@ -172,7 +155,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
     model, *on_axes, number = path
     about = table["numbers"][number]
     names = dict(zip(table["axes"], on_axes, strict=True))
-    bound, figure = _read(value)
+    bound = value[0] if isinstance(value, str) else ""
     printed: Any = table.get("printed", {})
     for name in path:
         printed = printed.get(name, {})
@@ -191,7 +174,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         names=names,
         number=number,
         unit=about["unit"],
-        value=figure,
+        value=float(value[1:] if bound else value),
         bound=bound,
         printed=printed or (value if bound else None),
         metrics=tuple(_filled(metric, names) for metric in metrics),
@@ -199,18 +182,6 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         place=Place(about["table"], _filled(column, names), row) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file, tasks, names)),
     )
-
-
-def _read(value: Any) -> tuple[str, float]:
-    """(bound, value) of 0.1 and of "<.001"."""
-    if isinstance(value, str):
-        match = re.fullmatch(r"([<>])\s*(-?\d*\.?\d+)", value)
-        if match is None:
-            raise ValueError(f"{value!r} is neither a number nor a bound such as '<.001'")
-        return match[1], float(match[2])
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{value!r} is no number")
-    return "", float(value)
 
 
 def _comparisons(file: Data, tasks: str, names: Names) -> Iterator[Comparison]:

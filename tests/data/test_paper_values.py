@@ -379,21 +379,3 @@ def test_values_are_named_by_mappings_or_by_their_order():
     shown = [(c.names["color"], c.number, c.value, c.bound) for c in table.cells]
     numbered = [("blue", "mean", 1.0, ""), ("blue", "p", 0.05, "<"), ("red", "mean", 3.0, "")]
     assert shown == numbered and table.models == {"M": "M"}
-
-
-@pytest.mark.parametrize(
-    "table, said",
-    [
-        (
-            {"values": {"M": {"green": [1, 2, ""]}}},
-            "A paper, Table 1: 'green' is none of red, blue",
-        ),
-        ({"values": {"M": {"red": [1, 2]}}}, "expected 3 values, for mean, p, stars, found 2"),
-        ({"values": {"M": {"red": 1}}}, "expected 3 values, for mean, p, stars, found 1"),
-        ({"values": {"M": {"red": {"mean": "1*"}}}}, "'1\\*' is neither a number nor a bound"),
-        ({"values": {"M": {"red": {"mean": True}}}}, "True is no number"),
-    ],
-)
-def test_a_file_that_does_not_explain_itself_is_an_error(table, said):
-    with pytest.raises(ValueError, match=said):
-        tables_of({**FILE, "tables": {"Table 1": {**FILE["tables"]["Table 1"], **table}}})
