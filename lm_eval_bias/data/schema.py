@@ -201,6 +201,13 @@ def shipped_names() -> list[str]:
     return sorted(_items())
 
 
+def _holds(data: Any) -> dict[str, int]:
+    """Rows of a table; entries of each part of names."""
+    if isinstance(data, tuple):
+        return {"rows": len(data)}
+    return {name: len(part) for name, part in data.items() if not isinstance(part, str)}
+
+
 class ItemFile(NamedTuple):
     """One of the files that a benchmark is made of.
 
@@ -209,12 +216,10 @@ class ItemFile(NamedTuple):
     many, for `lm-eval-bias check`.
     """
 
-    default: str | None
+    default: str
     shape: Shape
     more: Callable[[Any, Data], Iterable[Problem]] | None = None
-    holds: Callable[[Any], Mapping[str, int]] = lambda data: {
-        "rows" if isinstance(data, tuple) else "names": len(data)
-    }
+    holds: Callable[[Any], Mapping[str, int]] = _holds
 
     @property
     def is_table(self) -> bool:
@@ -223,8 +228,6 @@ class ItemFile(NamedTuple):
     def content(self, path: str | None) -> Content:
         if path is not None:
             return read(Path(path))
-        if self.default is None:
-            raise UsageError("there are no items; give a file with --metadata items=FILE")
         return read(shipped(self.default), self.default)
 
     def problems(self, content: Content, others: Data | None) -> list[str]:

@@ -129,7 +129,7 @@ SAME = {
     "bom.csv": '\ufeffid,text\r\n1,"she said ""no"""\r\n2,"a, b; c"\r\n',
 }
 FIELDS = item_files.Fields(id=item_files.Text(), text=item_files.Text())
-TABLE = {"items": item_files.ItemFile(None, item_files.Rows(FIELDS, unique=["id"]))}
+TABLE = {"items": item_files.ItemFile("", item_files.Rows(FIELDS, unique=["id"]))}
 
 
 @pytest.mark.parametrize("name", SAME)

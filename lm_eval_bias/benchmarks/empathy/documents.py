@@ -28,7 +28,6 @@ from lm_eval_bias.data.schema import (
 )
 from lm_eval_bias.data.sources import official_file, source
 from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
-from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
 SEED = 20250601
@@ -84,27 +83,18 @@ GROUPS = ItemFile(
         emotions=Named(Text(["positive", "negative", "none"])),
     ),
     _group_problems,
-    lambda data: {
-        "categories": len(data["categories"]),
-        "groups": sum(map(len, data["categories"].values())),
-        "identity names": sum(
-            len(names) for groups in data["categories"].values() for names in groups.values()
-        ),
-        "emotions": len(data["emotions"]),
-    },
 )
 EVENTS = ItemFile(
     "empathy_events.tsv",
     Rows(Fields({form: Text() for form in FORMS}, id=Text(), emotion=Text()), unique=["id"]),
     _event_problems,
-    lambda rows: {"events": len(rows), "emotions": len(first_seen(rows, "emotion"))},
 )
 FILES = {"groups": GROUPS, "items": EVENTS}
 OFFICIAL_FILES = {"groups": GROUPS}
 
 
-class OfficialOptions(TaskOptions):
-    files: ClassVar = OFFICIAL_FILES
+class EmpathyOptions(TaskOptions):
+    files: ClassVar = FILES
     missing = Option(
         "complete",
         choice(MISSING),
@@ -112,14 +102,13 @@ class OfficialOptions(TaskOptions):
         "only where it was refused",
     )
     reader = Option("ours", choice(READERS), "of written answers; paper: the authors' program's")
+
+
+class OfficialOptions(EmpathyOptions):
+    files: ClassVar = OFFICIAL_FILES
     events_per_emotion = Option(
         EVENTS_PER_EMOTION, whole_number(1, MOST_EVENTS, "all"), "a number or all"
     )
-
-
-class EmpathyOptions(TaskOptions):
-    files: ClassVar = FILES
-    missing, reader = OfficialOptions.missing, OfficialOptions.reader
 
 
 # ---- The events and the matrices
@@ -230,9 +219,7 @@ def documents(
 
 
 def _content(items: str | None, groups: str | None, official: int | str | None) -> Data:
-    if official is not None:
-        return load(OFFICIAL_FILES, groups=groups)
-    return load(FILES, items=items, groups=groups)
+    return load(FILES if official is None else OFFICIAL_FILES, items=items, groups=groups)
 
 
 def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:

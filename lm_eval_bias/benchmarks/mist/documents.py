@@ -8,7 +8,7 @@ paper: MIST, sections 3.1 to 3.3
 import random
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, count, cycle, islice, zip_longest
+from itertools import chain, count, cycle, islice
 from math import gcd
 from typing import Any
 
@@ -26,7 +26,7 @@ from lm_eval_bias.data.schema import (
     load,
     not_the_whole,
 )
-from lm_eval_bias.harness.dataset import CustomDataset, Document, checks
+from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
 from lm_eval_bias.measure import CHECK
 from lm_eval_bias.usage import Options, whole_number
 
@@ -75,17 +75,7 @@ def _file(needed: str) -> dict[str, ItemFile]:
         "neutral_words": Named(Several(Text())),
     }
     required = {name: shapes.pop(name) for name in ("groups", needed)}
-
-    def holds(data: Data) -> dict[str, int]:
-        return {
-            "groups": len(data["groups"]),
-            "pairs": len(pairs(data)),
-            "identifiers": sum(len(group["identifiers"]) for group in data["groups"].values()),
-            "dimensions": len(data.get("attributes", ())),
-            "neutral words": len(neutral_words(data)),
-        }
-
-    return {"groups": ItemFile("mist.yaml", Fields(shapes, **required), _problems, holds)}
+    return {"groups": ItemFile("mist.yaml", Fields(shapes, **required), _problems)}
 
 
 WABT_FILES = _file("attributes")
@@ -250,7 +240,7 @@ def attributions(
     for side, total in enumerate(((combinations + 1) // 2, combinations // 2)):
         # The pairs take turns.
         sizes = [len(range(i, total, len(compared))) for i in range(len(compared))]
-        columns: list[list[Document]] = [[] for _ in compared]
+        columns: list[list[tuple[int, Document]]] = [[] for _ in compared]
         for name in dict.fromkeys(pair[side] for pair in compared):
             group = content["groups"][name]
             of_group = [i for i, pair in enumerate(compared) if pair[side] == name]
@@ -270,20 +260,13 @@ def attributions(
             ]
             rng.shuffle(column)
             for i in of_group:
-                columns[i], column = column[: sizes[i]], column[sizes[i] :]
-        sides.append(
-            [
-                (i + j, x)
-                for j, row in enumerate(zip_longest(*columns))
-                for i, x in enumerate(row)
-                if x is not None
-            ]
-        )
-    in_turn = [x for both in zip_longest(*sides) for x in both if x is not None]
+                columns[i] = list(enumerate(column[: sizes[i]], start=i))
+                column = column[sizes[i] :]
+        sides.append(in_turns(columns))
     return [
         {**x, "template": (turn + shift) % TEMPLATES + 1}
         for shift in range(TEMPLATES)
-        for turn, x in in_turn
+        for turn, x in in_turns(sides)
     ]
 
 
