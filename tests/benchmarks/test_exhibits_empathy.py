@@ -4,13 +4,10 @@ import statistics
 
 import pytest
 from exhibited import TASKS, assert_cells_have_a_place, missing, run_of, shown
+from test_empathy_measure import NUMBER, in_group
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.exhibit import rows
-
-GROUPS = lexicon("empathy")
-NUMBER = {d["event"]: i // 61 for i, d in enumerate(empathy.documents("religion"))}
 
 
 def asked(category, events, answer):
@@ -23,21 +20,14 @@ def asked(category, events, answer):
     )
 
 
-def ten_more(event, perceiver, experiencer):
-    """Ten points more for one's own; the unspecified person sees and gets 0."""
-    if "a person" in (perceiver, experiencer):
-        return 0.0
-    return 50.0 + event + 10 * (perceiver == experiencer)
-
-
 @pytest.fixture(scope="module")
 def religion():
-    return asked("religion", 24, ten_more)
+    return asked("religion", 24, in_group)
 
 
 @pytest.fixture(scope="module")
 def nationality():
-    return asked("nationality", 2, ten_more)
+    return asked("nationality", 2, in_group)
 
 
 def test_tables_3_and_7_by_hand(religion):

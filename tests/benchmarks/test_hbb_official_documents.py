@@ -2,7 +2,6 @@
 need it are skipped."""
 
 import json
-import re
 from collections import Counter, defaultdict
 
 import pytest
@@ -20,8 +19,6 @@ from lm_eval_bias.benchmarks.hbb.official_documents import (
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
-
-PERSON = re.compile(r"\[\[X\]\](?:'s)?")
 
 
 @pytest.fixture(scope="module")
@@ -87,27 +84,6 @@ def test_any_first_part_has_the_shares_of_the_whole(folder):
     assert first != sorted(first)  # not those that stand first in the file
 
 
-def test_each_text_is_the_released_one_but_for_the_person(questions, folder):
-    """Outside the placeholders not a character differs, but for the one context that begins with a
-    possessive."""
-    moved = [each["concept"] for each in lexicon("hbb_official")["owned"]]
-    for n, (row, concept) in enumerate(zip(questions, concept_pairs(), strict=True), start=1):
-        assert (concept["concept_1"], concept["concept_2"]) == (
-            row["bias type1"],
-            row["bias type2"],
-        )
-        for ours, theirs in (("context", "Context"), ("option_1", "s1"), ("option_2", "s2")):
-            if ours == "context" and n in moved:
-                words = re.findall(r"[^\s.]+", PERSON.sub("[[X]]", row[theirs]))
-                assert sorted(re.findall(r"[^\s.]+", concept[ours])) == sorted(
-                    [*words, "The", "of"]
-                )
-            else:
-                assert re.split(r"\[\[X(?:'s|:obj)?\]\]", concept[ours]) == PERSON.split(
-                    row[theirs]
-                )
-
-
 KEYS = {
     "Age": "age",
     "Gender": "gender_and_sex",
@@ -132,6 +108,7 @@ def as_the_program_builds(questions, given, asked):
     built, last = {}, {}
     for n, row in enumerate(questions, start=1):
         for d in by_concept[f"{n:04}"]:
+            assert (d["concept_1"], d["concept_2"]) == (row["bias type1"], row["bias type2"])
             category, identity = d["category"], d["identity"]
             descriptor = lexicon("hbb")["types"][d["type"]]["identities"][identity]["descriptor"]
             name = next(

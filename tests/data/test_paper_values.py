@@ -13,25 +13,6 @@ from lm_eval_bias.data.paper_values import tables as paper_tables
 
 TEXTS = {"mist": "mist", "hbb": "hbb", "empathy": "empathy_gap", "bistereo": "bistereo"}
 TABLES = {(name, table.name): table for name in TEXTS for table in paper_tables(name)}
-CELLS = {  # models, rows of each, numbers of each row
-    ("mist", "Table 4"): 8 * 3 * 5,
-    ("mist", "Table 5"): 8 * 6,
-    ("hbb", "Table 1"): 6 * 7,
-    ("hbb", "Table 2"): 6 * 16 * 2,
-    ("hbb", "Section 4.2.2"): 2,
-    ("hbb", "Table 6"): 6 * 6,
-    ("hbb", "Table 8"): 5 * 2,
-    ("hbb", "Table 9"): 5 * 16 * 2 - 4,  # four counts are 0 and have no score
-    ("empathy", "Table 2"): 4 * 21 * 3,
-    ("empathy", "Section 4"): 4,
-    ("empathy", "Table 6"): 4 * 21,
-    **{("empathy", f"Table {n}"): 21 * 2 for n in (3, 7, 8, 9, 10, 11, 12, 13)},
-    ("bistereo", "Section 4.1.2"): 6,
-    ("bistereo", "Section 4.2.1"): 2,
-    ("bistereo", "Table 2"): 4 * 2,
-}
-EACH = pytest.mark.parametrize("key", list(CELLS), ids=" ".join)
-
 
 # ---- What the papers' texts have
 
@@ -247,7 +228,7 @@ def beside_print(table, printed):
 def test_every_number_of_a_section_is_the_one_that_it_says(texts, key):
     numbers = [cell.value for cell in TABLES[key].cells]
     text = " ".join(texts[key[0]])
-    assert len(numbers) == CELLS[key]
+    assert {*re.findall(r"{(.)}", "".join(SAID[key]))} == {*map(str, range(len(numbers)))}
     assert [phrase for phrase in SAID[key] if phrase.format(*numbers) not in text] == []
 
 
@@ -255,18 +236,17 @@ def test_every_number_of_a_section_is_the_one_that_it_says(texts, key):
 def test_every_number_is_the_one_that_stands_in_its_row_and_column(texts, key):
     table = TABLES[key]
     both = beside_print(table, READERS[key](texts[key[0]]))
-    assert len(both) == CELLS[key] == len(table.cells)
     assert [cell for cell, printed in both if wrong(cell, printed)] == []
 
 
 def test_all_tables_are_read_and_in_the_order_of_print():
-    assert set(TABLES) == set(CELLS) == READERS.keys() | SAID.keys()
+    assert TABLES.keys() == READERS.keys() | SAID.keys()
     # whose numbers test_stereomap_data.py compares with its text
     assert papers() == sorted([*TEXTS, "stereomap"])
     assert {table.paper for table in TABLES.values()} == {"MIST", "HBB", "empathy gap", "BIStereo"}
 
 
-@EACH
+@pytest.mark.parametrize("key", TABLES, ids=" ".join)
 def test_numbers_are_in_the_order_of_their_columns(key):
     """The rows above are compared by column; so in each row the cells stand in the order of
     `numbers`, each at most once."""
