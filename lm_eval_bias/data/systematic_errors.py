@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lm_eval_bias.data.content import frozen
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.usage import Options
 
@@ -18,14 +19,8 @@ FILE = Path(__file__).parents[1] / "benchmarks" / "systematic_errors.json"
 
 @cache
 def _known() -> Mapping[str, Any]:
-    tasks = json.loads(FILE.read_text(encoding="utf-8"))
-    return {
-        task: {
-            metric: {family: (mean, spread) for family, (mean, spread) in families.items()}
-            for metric, families in metrics.items()
-        }
-        for task, metrics in tasks.items()
-    }
+    tasks: Mapping[str, Any] = frozen(json.loads(FILE.read_text(encoding="utf-8")))
+    return tasks
 
 
 def systematic_errors(task: str) -> Mapping[str, Mapping[str, tuple[float, float]]]:
