@@ -208,7 +208,7 @@ def _beside(pair: Pair, key: Key) -> Iterator[str]:
 
     for metric in pair.two.metrics:
         if name in (metric.raw, metric.between_models) and metric.name != name:
-            change = difference(*pair.runs, (metric.name, group))
+            change = difference(pair.runs[0], pair.runs[1], (metric.name, group))
             interval = interval_text(change.number, metric.unit)
             yield f"{metric.name}, less what placebos get: {moved(metric, *change[:2])}" + (
                 f", changed by {number_text(change.difference, metric.unit)} {interval}".rstrip()
