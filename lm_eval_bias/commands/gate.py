@@ -199,8 +199,11 @@ def _with_documents(
 
 def _beside(pair: Pair, key: Key) -> Iterator[str]:
     """What tells a bias from what words mean by themselves, and from surer answers to everything:
-    the number less that of placebos, and the attention checks."""
+    the number less that of placebos, the attention checks, and the baseline's number times their
+    ratio."""
     name, group = key
+    judged = difference(pair.runs[0], pair.runs[1], key)
+    unit = pair.runs[0].measure.metric(name).unit
 
     def moved(metric: Metric, first: float, second: float) -> str:
         before, now = (with_unit(value, metric.unit) for value in (first, second))
@@ -215,9 +218,11 @@ def _beside(pair: Pair, key: Key) -> Iterator[str]:
             )
         elif metric.name == RESPONDS.name:
             first, second = (run.number(metric.name).value for run in (pair.one, pair.two))
-            yield f"{metric.name}, the attention checks: {moved(metric, first, second)}" + (
-                "; a model that is surer of any answer moves both" if second > first else ""
-            )
+            line = f"{metric.name}, the attention checks: {moved(metric, first, second)}"
+            if unit == metric.unit == "nats" and min(first, second) > 0:
+                grown = with_unit(judged.first * second / first, unit)
+                line += f"; in this ratio {with_unit(judged.first, unit)} become {grown}"
+            yield line
 
 
 def _settings(run: Run) -> str:

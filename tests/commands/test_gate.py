@@ -288,21 +288,29 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(
     assert f" {new - old:.1f} points worse, [" in out
 
 
-def test_a_failed_change_has_that_beyond_placebos_and_the_attention_checks_beside_it(monkeypatch):
-    metrics = [Metric("raw", "nats", ""), Metric("gap", "nats", "", raw="raw"), IN_NATS]
+def test_a_failed_change_has_placebos_and_attention_checks_beside_it(monkeypatch):
+    """The number was 0.5; the attention checks doubled, and so would it."""
+    metrics = {"raw": Metric("raw", "nats", ""), "gap": Metric("gap", "nats", "", raw="raw")}
     change = Difference(0.5, 0.75, 0.25, 0.1, 0.05, 0.45, 0.01, 20)
     monkeypatch.setattr(gate_command, "difference", lambda *sides: change)
-    sides = [
-        SimpleNamespace(metrics=metrics, number=lambda name, v=v: Number(v)) for v in (1.0, 2.0)
-    ]
-    pair = SimpleNamespace(one=sides[0], two=sides[1], runs=sides)
+    measure = SimpleNamespace(metric=metrics.get)
+    one, two = (
+        SimpleNamespace(
+            metrics=[*metrics.values(), IN_NATS],
+            number=lambda name, value=value: Number(value),
+            measure=measure,
+        )
+        for value in (1.0, 2.0)
+    )
+    pair = SimpleNamespace(one=one, two=two, runs=(one, two))
+    checks = "responds, the attention checks: 1.000 nats before, 2.000 nats now; in this ratio "
+    checks += "0.500 nats become 1.000 nats"
     assert list(gate_command._beside(pair, ("raw", None))) == [
         "gap, less what placebos get: 0.500 nats before, 0.750 nats now, changed by 0.250 [0.050, "
         "0.450]",
-        "responds, the attention checks: 1.000 nats before, 2.000 nats now; a model that is surer "
-        "of any answer moves both",
+        checks,
     ]
-    assert [line[:8] for line in gate_command._beside(pair, ("gap", None))] == ["responds"]
+    assert list(gate_command._beside(pair, ("gap", None))) == [checks]
 
 
 def test_the_same_answers_are_no_pass(asked, gate):
