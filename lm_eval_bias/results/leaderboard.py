@@ -70,12 +70,13 @@ class Section(NamedTuple):
 
 
 class Board(NamedTuple):
-    """models: their names, in order. sorted_by: a column's name."""
+    """models: their names, in order. sorted_by: a column's name. others: `Runs.others`."""
 
     models: Sequence[str]
     sections: Sequence[Section]
     notes: Sequence[str]
     sorted_by: str | None
+    others: Sequence[Run] = ()
 
     @property
     def tasks(self) -> list[str]:
@@ -120,7 +121,7 @@ def board(
     if column:
         # stable: what has no number keeps the order of names, at the end
         models.sort(key=lambda model: order(column, column.entries.get(model)))
-    return Board(models, sections, notes, column and column.name)
+    return Board(models, sections, notes, column and column.name, finished.others)
 
 
 # ---- Who was asked the same documents

@@ -246,14 +246,16 @@ def is_test(metric: Metric) -> bool:
 
 class Runs(NamedTuple):
     """notes: what was left out and why; unread: what could not be read; short: newer runs skipped
-    because an older one covered more documents. across: the conditions that name models. known: the
-    tasks by name."""
+    because an older one covered more documents. across: the conditions that name models. others: of
+    tasks without a measure, without metrics; their numbers are by the harness's name and filter.
+    known: the tasks by name."""
 
     runs: list[Run]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
     across: Collection[str] = ()
+    others: Sequence[Run] = ()
     known: Mapping[str, Task] = MappingProxyType({})
 
     def __repr__(self) -> str:
@@ -326,10 +328,11 @@ def find(
     for task in sorted(set(tasks or ()).difference(there)) if there else ():
         raise UsageError(f"--tasks {task}: no run has it; {nearest(task, there)}")
     wanted = [run for run in read if tasks is None or run.task in tasks]
-    if others := sorted({run.task for run in wanted if not run.metrics}):
+    others = [run for run in wanted if not run.metrics]
+    if others:
         notes.append(
-            f"{', '.join(others)}: without a measure of bias; lm-eval-bias compare --metric METRIC "
-            "--task TASK compares any metric of samples"
+            f"{', '.join(sorted({run.task for run in others}))}: without a measure of bias; "
+            "lm-eval-bias compare --metric METRIC --task TASK compares any metric of samples"
         )
     # revisions are models already
     conditions = [key for key, name in ACROSS.items() if name in across and name != "revision"]
@@ -349,8 +352,9 @@ def find(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
             "--log_samples"
         )
-    shown = [_by_condition(run, conditions) for run in _named_apart(kept)]
-    return Runs(shown, notes, unread, short, conditions, known)
+    named = _named_apart([*kept, *_newest(others, conditions)[0]])
+    shown = [_by_condition(run, conditions) for run in named]
+    return Runs(shown[: len(kept)], notes, unread, short, conditions, shown[len(kept) :], known)
 
 
 def _read(
@@ -504,8 +508,8 @@ def _is_ours(path: Path) -> bool:
 def _of_results(
     path: Path, content: Any, known_tasks: Mapping[str, Task], notes: list[str]
 ) -> Iterator[Run]:
-    """Its runs, those of tasks without a measure, too, which have no metrics. notes gets what is
-    wrong with others. Raises Unreadable."""
+    """Its runs, those of tasks without a measure, too. notes gets what is wrong with others. Raises
+    Unreadable."""
     configs, results = mapping(content, "configs"), at(content, "results")
     if not (configs and isinstance(results, dict)):
         raise Unreadable(path, "no results file of lm_eval: it has no `configs` and `results`")
@@ -528,7 +532,8 @@ def _of_results(
                 continue
             why = "its table `numbers` is not one; run it again"
         elif known is None:
-            yield _run(path, task, content, None, samples)
+            run = _run(path, task, content, None, samples)
+            yield run._replace(numbers=_of_harness(mapping(results, task), run.n))
             continue
         else:
             why = _without_cells(task, configs[task], results.get(task), samples)
@@ -826,6 +831,18 @@ def _phrases(content: Json) -> dict[str, Table]:
     if not (isinstance(samples, list) and _is_table(phrases)):
         return {}
     return {plain_name(Path(str(name))): phrases for name in samples}
+
+
+def _of_harness(results: Json, n: int) -> dict[Key, Number]:
+    """(metric, filter) -> number, as the harness computed it, ± 1.96 of its standard errors."""
+    numbers: dict[Key, Number] = {}
+    for name, text in results.items():
+        metric, _, filter_ = name.partition(",")
+        value, stderr = (as_float(x) for x in (text, results.get(f"{metric}_stderr,{filter_}")))
+        if filter_ and not metric.endswith("_stderr") and math.isfinite(value):
+            low, high = value - 1.96 * stderr, value + 1.96 * stderr
+            numbers[metric, filter_] = Number(value, stderr, low, high, n=n)
+    return numbers
 
 
 # ---- Several runs of the same model and task

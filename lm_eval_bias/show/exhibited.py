@@ -1,7 +1,7 @@
 """The rows of an exhibit as tables, with what the papers print beside."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import takewhile
 from math import isnan
@@ -225,6 +225,18 @@ def numbers(rows: Rows) -> Table:
         body.append([*words[:2], number_cell(number_of(row), unit), without, Cell(unit), words[2]])
     titles = ("number", "group", "value", "without bias", "unit", "in the paper")
     return Table([*map(Cell, titles)], body, frozenset({0, 1, 4, 5}))
+
+
+def others(runs: Iterable[Run]) -> Table:
+    """The numbers of tasks without a measure, as the harness computed them."""
+    rows = [
+        [*(Cell(str(text)) for text in (run.task, run.model, *key)), number_cell(number)]
+        for run in sorted(runs, key=lambda run: (run.task, run.model))
+        for key, number in run.numbers.items()
+    ]
+    head = [*map(Cell, ("task", "model", "metric", "filter", "value"))]
+    title = "As the harness computed them, ± 1.96 standard errors; without a verdict"
+    return Table(head, rows, frozenset({0, 1, 2, 3}), title)
 
 
 def plain(rows: Rows) -> Table:

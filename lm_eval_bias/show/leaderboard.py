@@ -21,6 +21,7 @@ from lm_eval_bias.results.runs import Run, last_date, listed
 from lm_eval_bias.results.table import Cell, Table, ends_text, joined, number_cell, unit_text
 from lm_eval_bias.show import page as pages
 from lm_eval_bias.show import page_figures
+from lm_eval_bias.show.exhibited import others
 from lm_eval_bias.show.page import Page
 
 
@@ -61,7 +62,8 @@ def page(board: Board) -> Page:
                 about={c.metric.name: c.metric.description for c in section.columns},
             )
             for i, section in enumerate(sections, 1)
-        ],
+        ]
+        + [pages.Section("Other tasks", [others(board.others)])] * bool(board.others),
         remarks,
         LEGEND,
         [

@@ -237,6 +237,7 @@ class _Writer:
             sections=sections,
             warnings=_warnings(self.runs),
             thinking=[differences(rows, name) for name, rows in thinking.items()],
+            others=finished.others and exhibited.others(finished.others),
             notes=[*finished.notes, *(missing() if self.drawing else [])],
             **first,
         )

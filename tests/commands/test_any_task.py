@@ -1,7 +1,8 @@
 """Metrics of tasks that nobody wrote a measure for, from files that the harness wrote of scripted
-models: `compare` and gate rules."""
+models: `compare`, gate rules, and the table of other tasks."""
 
 import json
+import re
 import shutil
 from statistics import mean, stdev
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from tests.rule_model import RuleLM
-from tests.scripted import ask, edited, lines_of
+from tests.scripted import ask, edited, lines_of, made_up
 
 SUBJECTS = [f"subject {i}" for i in range(12)]
 QUESTIONS = [
@@ -247,3 +248,19 @@ def test_a_direction_is_said_where_no_file_knows_it_and_never_turned_round(gate,
 def test_what_a_rule_cannot_name(gate, rules, message):
     status, _, err = gate(*rules)
     assert status == 2 and message in err
+
+
+def test_tasks_without_a_measure_stand_in_a_table_of_their_own(
+    runs, command, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    made_up(tmp_path / "mine", "one", {"gap": (2.0, 0.5, 0, None)})
+    _, out, _ = command("leaderboard", runs / "two", tmp_path / "mine")
+    assert re.search(r"written +two +exact_match +loose +0\.6944 +n = 36", out)
+    assert (
+        "without a verdict" in out and "nats, quiz, quiz_twice, written: without a measure" in out
+    )
+    report = tmp_path / "report"
+    command("report", runs / "two", tmp_path / "mine", "--output", report, "--no_figures")
+    page = (report / "index.html").read_text()
+    assert "Other tasks" in page and "<td>0.6944" in page.replace(' class="t"', "")

@@ -99,14 +99,27 @@ def test_a_run_without_primary_numbers_has_no_range(tmp_path):
     assert not run.primaries and len(run.conditions) == 1 and not run.range_text(run.metrics[0])
 
 
-def test_tasks_of_the_harness_are_a_note(tmp_path):
-    with edited(made_up(tmp_path, "m", VALUES)) as content:
-        content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
-        content["results"]["hellaswag"] = {"alias": "hellaswag", "acc,none": 0.5}
+def test_tasks_of_the_harness_stand_apart(tmp_path):
+    for minutes, value in ((0, 0.25), (1, 0.5)):  # the newest counts
+        path = made_up(tmp_path, "m", VALUES, minutes=minutes)
+        with edited(path) as content:
+            content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
+            content["n-samples"]["hellaswag"] = {"original": 9, "effective": 8}
+            content["results"]["hellaswag"] = {
+                "alias": "hellaswag",
+                "acc,none": value,
+                "acc_stderr,none": 0.1,
+                "bleu,strict": 7,
+                "bleu_stderr,strict": "N/A",
+            }
     found = found_in(tmp_path)
-    assert only(found).task == "mine" and len(found.notes) == 1
-    assert found.notes[0].startswith("hellaswag: without a measure of bias; ")
-    assert not found_in(tmp_path, tasks=["mine"]).notes
+    (other,) = found.others
+    assert only(found).task == "mine" and other.model == only(found).model
+    assert "hellaswag: without a measure of bias" in found.notes[0]
+    acc, bleu = other.numbers["acc", "none"], other.numbers["bleu", "strict"]
+    assert acc[:4] == pytest.approx((0.5, 0.1, 0.304, 0.696)) and acc.n == 8
+    assert bleu.value == 7 and isnan(bleu.low) and len(other.numbers) == 2
+    assert not found_in(tmp_path, tasks=["mine"]).others
 
 
 # ---- Models
