@@ -3,7 +3,6 @@ once."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from lm_eval_bias.harness.whole_prompt import WholePrompt
@@ -53,7 +52,7 @@ def encode_pairs(
                 )
             both = context + continuation
             too_long += len(both) > 4 * (max_length + 1)
-            both = both[:-4][-4 * max_length :]
+            both = both[max(len(both) - 4 * (max_length + 1), 0) : -4]
             tokens.inputs[i] = inputs.setdefault(both, both)
             tokens.continuations[i] = continuation
         counted(len(part))
@@ -97,24 +96,31 @@ def _encoded(
         end = stripped[at + seam.skipped if seam and at else 0 :]
         special = context != "" and encoder.adds(context, bos)
         parts[context] = special, stripped[:at], end, context[len(stripped) :]
+    keys = []
     texts: dict[bool, set[str]] = {False: set(), True: set()}
     for context, continuation in pairs:
         special, _, end, spaces = parts[context]
-        texts[special] |= {end, end + spaces + continuation}
+        keys.append((special, end, spaces + continuation))
+    distinct = dict.fromkeys(keys)
+    for special, end, behind in distinct:
+        texts[special] |= {end, end + behind}
     heads = encoder.each({head for _, head, *_ in parts.values()}, special=False) | {"": b""}
     ends = {special: encoder.each(group, special=special) for special, group in texts.items()}
-    alone = cache(lambda text: encoder.whole([text], False)[0])
-    first = packed([prefix])
-    for context, continuation in pairs:
-        special, head, end, spaces = parts[context]
-        behind, start = spaces + continuation, seam.before if special and seam else b""
-        own, both = (ends[special][text][len(start) :] for text in (end, end + behind))
+    starts = {False: b"", True: seam.before if seam else b""}
+    tails = {}
+    for special, end, behind in distinct:
+        start = len(starts[special])
+        own, both = (ends[special][text][start:] for text in (end, end + behind))
         if whole_prompt and end[-1:].isspace() and not both.startswith(own):
             both = own + packed(whole_prompt(end, behind)[1])
         if len(both) <= len(own):
             merged.append((end, behind))
-            both = own + alone(behind)
+            both = own + encoder.whole([behind], False)[0]
+        tails[special, end, behind] = own, both[len(own) :]
+    first = packed([prefix])
+    for (context, _), key in zip(pairs, keys, strict=True):
+        own, tokens = tails[key]
         if context:
-            yield start + heads[head] + own, both[len(own) :]
+            yield starts[key[0]] + heads[parts[context][1]] + own, tokens
         else:
-            yield first, both.removeprefix(first)
+            yield first, tokens.removeprefix(first)
