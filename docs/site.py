@@ -25,27 +25,25 @@ def linked(page: str) -> list[str]:
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = re.findall(r"\]\(([^)\s#:]+)[^)\s:]*\)", text)
     paths = [posixpath.normpath(posixpath.join(posixpath.dirname(page), of)) for of in targets]
-    return [path for path in paths if (ROOT / path).is_file()]
+    return [path for path in dict.fromkeys(paths) if (ROOT / path).is_file()]
 
 
 def on_files(files: Files, config: Any) -> Files:
     theirs = [file for file in files if file.src_dir != config.docs_dir]
-    names = [HOME, *(f"docs/{file.src_uri}" for file in files if file not in theirs)]
+    first = linked(HOME)
+    ours = [f"docs/{file.src_uri}" for file in files if file not in theirs]
+    names = [*dict.fromkeys([HOME, *first, *ours])]
     for name in names:  # which grow
         if name.endswith(".md"):
             names += [path for path in linked(name) if path not in names]
-    first = linked(HOME)
-    pages = sorted(
-        {name for name in names if name.endswith(".md")} - {HOME},
-        key=lambda name: (first.index(name) if name in first else len(first), name),
-    )
+    pages = [name for name in names if name.endswith(".md") and name != HOME]
     parts = [{p: [name for name in pages if name.startswith(PARTS[p])]} for p in PARTS]
     others = [name for name in pages if not name.startswith(tuple(PARTS.values()))]
     for name in sorted(set(pages).difference(first, others)):
         logging.getLogger("mkdocs.site").warning("%s has no link to %s", HOME, name)
     config.nav = [{"Home": HOME}, *parts, {"Project": others}]
     options, made = (config.site_dir, config.use_directory_urls), []
-    for name in dict.fromkeys(names):  # docs/ is the site's root; the other README stands beside it
+    for name in names:  # docs/ is the site's root; the other README stands beside it
         inside = "about.md" if name == "README.md" else name.removeprefix("docs/")
         to = File(inside, None, *options).dest_uri
         made.append(File(name, str(ROOT), *options, dest_uri=to))
