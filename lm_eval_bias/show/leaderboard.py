@@ -27,17 +27,17 @@ from lm_eval_bias.show.page import Page
 
 def page(board: Board) -> Page:
     runs = [
-        (model, section, run)
+        (section, run)
         for model in board.models
         for section in board.sections
         for run in section.runs
         if run.model == model
     ]
-    asked = {(model, run.task) for model, _, run in runs}
+    asked = {(run.model, run.task) for _, run in runs}
     remarks = {
         "Read these with care": [
-            f"{model}, {section.title}: {warning}"
-            for model, section, run in runs
+            f"{run.model}, {section.title}: {warning}"
+            for section, run in runs
             for warning in run.warnings
         ],
         "Not asked": [
@@ -68,9 +68,9 @@ def page(board: Board) -> Page:
         LEGEND,
         [
             _row(section, run, column)
-            for model, section, run in runs
+            for section, run in runs
             for column in section.columns
-            if model in column.entries
+            if run.model in column.entries
         ],
         page_figures.source([run for section in sections for run in section.runs]),
     )
