@@ -198,9 +198,6 @@ def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
         return []
     if _DENIED.search(re.split("[.!] ", line[: mentions[0].start])[-1]):
         return []
-    words = [m for m in mentions if m.is_word]
-    if len({m.number for m in words}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
-        mentions = [m for m in mentions if not m.is_word or m is words[0]]
     runs = [list(run) for _, run in groupby(mentions, lambda m: m.is_word)]
     by_group = not mentions[0].is_word
     if by_group and len(runs) % 2:  # "for Ethan or Kwame: word, group"
