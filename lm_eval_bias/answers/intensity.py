@@ -191,21 +191,17 @@ _IMAGINED = re.compile(
     "(?:would|means?|represents|indicates|being)\\b(?! (?:be |feel |seem )?(?:an? |the |about )?"
     r"(?:my|right|fair|fitting|good|best|accurate|appropriate|reasonable|rating|answer|score)\b)"
 )
+_TURNS = words("newline stop so settle final but wait fine")
 # What makes a number no rating, and up to where.
 _DOUBTS = {
-    "deny": words("deny bound instead"),
-    "other": words("other"),
-    "othered": words("othered"),
-    "suppose": words("suppose condition"),
-    "case": words("condition"),
-}
-_TURNS = words("newline stop so settle final but wait fine")
-_UNTIL = {
-    "deny": _TURNS | words("comma dash sep open close arrive self ask"),
-    "other": _TURNS | words("comma self ask"),
-    "othered": _TURNS | words("self"),
-    "suppose": _TURNS | words("arrive"),
-    "case": _TURNS - words("newline stop"),
+    "deny": (
+        words("deny bound instead"),
+        _TURNS | words("comma dash sep open close arrive self ask"),
+    ),
+    "other": (words("other"), _TURNS | words("comma self ask")),
+    "othered": (words("othered"), _TURNS | words("self")),
+    "suppose": (words("suppose condition"), _TURNS | words("arrive")),
+    "case": (words("condition"), _TURNS - words("newline stop")),
 }
 
 
@@ -222,9 +218,9 @@ def _places(tokens: list[Token]) -> list[_Place]:
     before = ""
     for i, token in enumerate(tokens):
         kind = token.kind
-        doubts = {doubt for doubt in doubts if kind not in _UNTIL[doubt]}
+        doubts = {doubt for doubt in doubts if kind not in _DOUBTS[doubt][1]}
         if before not in ("this", "that"):  # "rate this case as an 80"
-            doubts |= {doubt for doubt, kinds in _DOUBTS.items() if kind in kinds}
+            doubts |= {doubt for doubt, (begins, _) in _DOUBTS.items() if kind in begins}
         places.append(_Place(begin, line, frozenset(doubts)))
         before = token.text
         if kind in ("newline", "stop"):
