@@ -155,7 +155,7 @@ def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted
     [
         (lambda row: {**row, "id": "1547"}, "KeyError: '1547'"),
         (lambda row: {**row, "bias type2": "flying"}, "id 0 is about 'flying', not '"),
-        (lambda row: {**row, "s2": row["s2"] * (row["id"] != 7)}, "id 7 has no sentence in s1 or"),
+        (lambda row: {**row, "s2": row["s2"] * (row["id"] != 7)}, "concept pair 0008 has no"),
     ],
 )
 def test_another_layout_is_refused(questions, folder, tmp_path, change, cause):

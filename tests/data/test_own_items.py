@@ -157,7 +157,6 @@ def causes(known, **paths):
                 "a.tsv, line 4, id: 2 stands in row 2 too",
             ],
         ),
-        ("a.csv", 'id,text\n1,"two\nlines"\n2,""\n', ["a.csv, line 4, text: empty"]),
         (
             "a.csv",
             'sep=;\nid;text;\n1;"two\nlines";\n;;\n2;;\n3;x;y\n',

@@ -7,7 +7,6 @@ paper: section 5, appendix E
 """
 
 import csv
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -48,8 +47,8 @@ def _released_file() -> Path:
         ) from error
 
 
-def released(path: Path) -> list[hbb_sg.Sentences]:
-    """The authors' sentences of each of `concept_pairs`, with the placeholders of `hbb`.
+def released(path: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """Id of a concept pair -> the authors' sentences, with the placeholders of `hbb`.
 
     path: as the authors' notebook reads it (src/questions_final.ipynb): s1 and s2, a sentence of
     either option (one may be empty), and id, the number of the concept pair from 0. UsageError for
@@ -57,27 +56,27 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
     """
     concepts = hbb_official.concept_pairs()
     # pandas may write 7.0
-    numbers = {f"{n}{end}": n for n in range(len(concepts)) for end in ("", ".0")}
-    sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]
+    numbered = {f"{n}{end}": pair for n, pair in enumerate(concepts) for end in ("", ".0")}
+    sentences: dict[str, tuple[list[str], list[str]]] = {pair["id"]: ([], []) for pair in concepts}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             for row in csv.DictReader(file):
-                n = numbers[row["id"]]
-                for option, of_option in enumerate(sentences[n], start=1):
-                    expected = concepts[n][f"concept_{option}"]
+                pair = numbered[row["id"]]
+                for option, of_option in enumerate(sentences[pair["id"]], start=1):
+                    expected = pair[f"concept_{option}"]
                     found = row.get(f"bias type{option}", expected)
                     if found.casefold().split() != expected.casefold().split():
-                        raise ValueError(f"id {n} is about {found!r}, not {expected!r}")
+                        raise ValueError(f"id {row['id']} is about {found!r}, not {expected!r}")
                     if text := row[f"s{option}"].strip():
                         of_option.append(hbb_official.with_forms(text))
-        if lacking := [n for n, options in enumerate(sentences) if not all(options)]:
-            raise ValueError(f"id {lacking[0]} has no sentence in s1 or s2")
+        if lacking := [id_ for id_, options in sentences.items() if not all(options)]:
+            raise ValueError(f"concept pair {lacking[0]} has no sentence in s1 or s2")
     except (KeyError, ValueError) as error:
         raise UsageError(
             f"{path} is not as the authors' program reads it ({type(error).__name__}: {error}). "
             f"{CURE}"
         ) from error
-    return list(sentences)
+    return sentences
 
 
 # ---- The questions
@@ -92,17 +91,16 @@ def documents(
     """The questions of `hbb_official` in one order, with sentences."""
     content, types = hbb_official.content_and_types(groups, category, placebo)
     concepts = hbb_official.concept_pairs()
-    texts: Sequence[hbb_sg.Sentences] = (
+    texts = (
         released(_released_file())
         if sentences == "released"
-        else [([concept["option_1"]], [concept["option_2"]]) for concept in concepts]
+        else {pair["id"]: ([pair["option_1"]], [pair["option_2"]]) for pair in concepts}
     )
-    by_id = {concept["id"]: text for concept, text in zip(concepts, texts, strict=True)}
     return [
         question
         for concept in hbb_official.spread(concepts)
         for question in hbb_sg.questions(
-            concept, by_id[concept["id"]], content, types, SENTENCES[sentences]
+            concept, texts[concept["id"]], content, types, SENTENCES[sentences]
         )
     ]
 
