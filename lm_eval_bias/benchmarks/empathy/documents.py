@@ -224,7 +224,7 @@ def _content(items: str | None, groups: str | None, official: int | str | None) 
 
 def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:
     placebos = groups.get("placebos", {}).get(category, ())
-    return identities(category, groups), dict(zip(placebos, placebos, strict=True))
+    return identities(category, groups), {name: name for name in placebos}
 
 
 def count(

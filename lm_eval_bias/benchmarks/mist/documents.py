@@ -92,7 +92,7 @@ def pairs(groups: Data) -> dict[str, tuple[str, str]]:
 
 
 def neutral_words(groups: Data) -> list[str]:
-    return list(chain.from_iterable(groups.get("neutral_words", {}).values()))
+    return list(chain.from_iterable(groups["neutral_words"].values()))
 
 
 class _Options(TaskOptions):
