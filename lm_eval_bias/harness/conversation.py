@@ -21,7 +21,7 @@ from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
-from lm_eval_bias.harness.templates import ENVIRONMENT, Config
+from lm_eval_bias.harness.templates import ENVIRONMENT, Config, template
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought, whole_prompts
 from lm_eval_bias.likelihoods import Likelihood, Thought, made_exclusive
 from lm_eval_bias.measure import logging_disabled
@@ -70,7 +70,7 @@ class Conversation:
         if text is None:
             earlier = [message["content"] for message in self.messages[1::2]]
             columns = {**self.instance.doc, "answers": earlier}
-            text = ENVIRONMENT.from_string(self.turn["user_template"]).render(columns)
+            text = template(self.turn["user_template"]).render(columns)
         self.messages.append({"role": "user", "content": text})
         self.behind[""] = prompt(self.plan, self.messages, self.apply)
         return self.behind[""]
@@ -190,7 +190,7 @@ def _quotes_answers(text: str) -> bool:
 def question(text: str, doc: Document) -> dict[str, str]:
     if _quotes_answers(text):
         return {"user_template": text}
-    return {"user": ENVIRONMENT.from_string(text).render(doc)}
+    return {"user": template(text).render(doc)}
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:

@@ -30,7 +30,7 @@ from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documen
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.saving import RECORDS, check_files
 from lm_eval_bias.harness.shards import shard
-from lm_eval_bias.harness.templates import Config, render
+from lm_eval_bias.harness.templates import Config, Text, render
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, refuse_open_thinking
 from lm_eval_bias.likelihoods import Read
 from lm_eval_bias.measure import (
@@ -166,6 +166,9 @@ class BiasTask(Base):
             config["generation_kwargs"] = generation(
                 config["generation_kwargs"], self._options, thinks
             )
+        for key in ("doc_to_text", "doc_to_target"):
+            if isinstance(config.get(key), str):
+                config[key] = Text(config[key])
         # No examples: prompts hold their own. Without this the harness copies every document.
         config["fewshot_config"] = {"samples": []}
         self._read_filters(config)
@@ -246,7 +249,7 @@ class BiasTask(Base):
             self.turns = read_turns(self.config.task, texts.pop("turns"))
             texts["doc_to_text"] = self.turns[0]["user"]
         for key, text in texts.items():
-            setattr(self.config, key, text)
+            setattr(self.config, key, Text(text) if key == "doc_to_text" else text)
 
     # ---- Documents and texts
 
@@ -269,6 +272,10 @@ class BiasTask(Base):
         if not self._places or kwargs.get("samples"):
             return documents
         return ((self._places[i], document) for i, document in documents)
+
+    @staticmethod
+    def resolve_field(doc: Document, field: str | None = None) -> Any:
+        return render(field, doc)
 
     # ---- Requests
 
