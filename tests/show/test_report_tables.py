@@ -113,14 +113,14 @@ AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
         ({"max_gen_toks": 2048}, {}, "sent no frequency_penalty in place of frequency_penalty=0.6"),
         (SERVER | {"top_p": 0.9}, {}, "had top_p=0.9 in place of top_p=1"),
         (SERVER, {"options": {"order": "both"}}, "had order=both in place of order=paper"),
-        (SERVER, {"settings": ()}, "had no system instruction in place of You are a useful"),
-        (SERVER, {"settings": (("system instruction", "0a"),)}, "had a system instruction of its"),
+        (SERVER, {"settings": {}}, "had no system instruction in place of You are a useful"),
+        (SERVER, {"settings": {"system instruction": "0a"}}, "had a system instruction of its"),
         (SERVER, {"template": None}, "had no chat template"),
     ],
 )
 def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(sends, changes, why):
     task = "hbb_generate_official"
-    same = {"settings": (("system instruction", AUTHORS),), "template": "t", "version": "1.2"}
+    same = {"settings": {"system instruction": AUTHORS}, "template": "t", "version": "1.2"}
     one = run(task, **{**same, "generation": sent(task, **sends), **changes})
     (found,) = {paper.incomparable for paper in beside(hbb_exhibits.TABLE_1, one)}
     assert why in found and found.count("this run") == bool(why) == bool(found)
