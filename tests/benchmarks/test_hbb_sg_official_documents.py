@@ -163,6 +163,12 @@ def test_another_layout_is_refused(questions, folder, tmp_path, change, cause):
         released(invent(tmp_path / "variations.csv", questions, change))
 
 
+def test_a_row_that_ends_early_is_refused(folder, tmp_path):
+    (tmp_path / "variations.csv").write_text("id,s1,s2\n0\n")
+    with refused(r"variations\.csv is not as .*sentences=one"):
+        released(tmp_path / "variations.csv")
+
+
 # ---- Without the file
 
 

@@ -71,7 +71,7 @@ def released(path: Path) -> dict[str, tuple[list[str], list[str]]]:
                         of_option.append(hbb_official.with_forms(text))
         if lacking := [id_ for id_, options in sentences.items() if not all(options)]:
             raise ValueError(f"concept pair {lacking[0]} has no sentence in s1 or s2")
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, AttributeError, csv.Error) as error:  # a short row has None
         raise UsageError(
             f"{path} is not as the authors' program reads it ({type(error).__name__}: {error}). "
             f"{CURE}"
