@@ -47,7 +47,7 @@ def main() -> None:
     name = f"{arguments.type}, {arguments.random or arguments.model}"
     print(f"{name}: {time.perf_counter() - start:.0f} s to start", flush=True)
     device = torch.device(arguments.device)
-    for workload in workloads(arguments.scale, None):
+    for workload in workloads(arguments.scale):
         quarter = max(len(workload.documents) // 4, 1)
         seconds(call(lm, workload.documents[:quarter]), device)
         taken = seconds(call(lm, workload.documents[quarter:]), device)

@@ -152,7 +152,7 @@ def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
     return documents
 
 
-def workloads(scale: float, only: str | None) -> Iterator[Workload]:
+def workloads(scale: float) -> Iterator[Workload]:
     rng = random.Random(0)
 
     def n(count: int) -> int:
@@ -168,8 +168,7 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
         "nothing shared": (lambda: unrelated(n(16), rng), 1),
     }
     for name, (documents, sample) in made.items():
-        if only is None or only in name:
-            yield Workload(name, documents(), sample)
+        yield Workload(name, documents(), sample)
 
 
 def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
@@ -262,7 +261,6 @@ def parser_of(description: str, device: str, dtype: str, scale: float) -> argpar
 def main() -> None:
     parser = parser_of(__doc__, "cpu", "float32", 1.0)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", help="the workloads whose name contains this")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     transformers.logging.set_verbosity_error()
@@ -282,7 +280,7 @@ def main() -> None:
     )
 
     print(ROW.format(*HEADER.split("|")))
-    for workload in workloads(arguments.scale, arguments.only):
+    for workload in workloads(arguments.scale):
         print(ROW.format(*measure(workload, hf, prefix, counts, arguments.rounds)), flush=True)
     print(f"{time.perf_counter() - started:.0f} s in all.")
 
