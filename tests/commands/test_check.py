@@ -21,7 +21,10 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_file_without_problems_is_summed_up(folder, command):
     # 50 samples x 1 pair x 1 dimension x 3 templates
-    expected = "groups.yaml: groups of mist_wabt: 2 groups, 1 attributes\n150 documents\n"
+    expected = (
+        "groups.yaml: groups of mist_wabt: 2 groups, 1 pairs, 2 identifiers, 1 dimensions, 0 "
+        "neutral words\n150 documents\n"
+    )
     assert command("check", "groups.yaml", "--for", "mist_wabt") == (0, expected, "")
 
 

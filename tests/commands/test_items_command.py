@@ -105,7 +105,7 @@ def test_what_comes_out_is_what_items_takes(scripted, command):
     """Two concept pairs: 78 questions each, in both orders."""
     assert items() == 0
     _, out, _ = command("check", "items.jsonl", "--for", "hbb")
-    assert "items.jsonl: items of hbb: 2 rows\n312 documents, with our groups" in out
+    assert "items.jsonl: items of hbb: 2 concept pairs\n312 documents, with our groups" in out
 
 
 def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, tmp_path, capsys):

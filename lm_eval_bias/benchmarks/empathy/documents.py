@@ -28,6 +28,7 @@ from lm_eval_bias.data.schema import (
 )
 from lm_eval_bias.data.sources import official_file, source
 from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_turns
+from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
 SEED = 20250601
@@ -83,11 +84,20 @@ GROUPS = ItemFile(
         emotions=Named(Text(["positive", "negative", "none"])),
     ),
     _group_problems,
+    lambda data: {
+        "categories": len(data["categories"]),
+        "groups": sum(map(len, data["categories"].values())),
+        "identity names": sum(
+            len(names) for groups in data["categories"].values() for names in groups.values()
+        ),
+        "emotions": len(data["emotions"]),
+    },
 )
 EVENTS = ItemFile(
     "empathy_events.tsv",
     Rows(Fields({form: Text() for form in FORMS}, id=Text(), emotion=Text()), unique=["id"]),
     _event_problems,
+    lambda rows: {"events": len(rows), "emotions": len(first_seen(rows, "emotion"))},
 )
 FILES = {"groups": GROUPS, "items": EVENTS}
 OFFICIAL_FILES = {"groups": GROUPS}

@@ -127,6 +127,12 @@ FILES = {
             ),
         ),
         _group_problems,
+        lambda data: {
+            "descriptor types": len(data["types"]),
+            "identities": sum(len(entry["identities"]) for entry in data["types"].values()),
+            "names": len(_names(data)),
+            "pronouns": len(data["pronouns"]),
+        },
     ),
     "items": ItemFile(
         "hbb_concepts.tsv",
@@ -143,6 +149,7 @@ FILES = {
             unique=["id"],
         ),
         concept_problems,
+        lambda rows: {"concept pairs": len(rows)},
     ),
 }
 

@@ -75,7 +75,17 @@ def _file(needed: str) -> dict[str, ItemFile]:
         "neutral_words": Named(Several(Text())),
     }
     required = {name: shapes.pop(name) for name in ("groups", needed)}
-    return {"groups": ItemFile("mist.yaml", Fields(shapes, **required), _problems)}
+
+    def holds(data: Data) -> dict[str, int]:
+        return {
+            "groups": len(data["groups"]),
+            "pairs": len(pairs(data)),
+            "identifiers": sum(len(group["identifiers"]) for group in data["groups"].values()),
+            "dimensions": len(data.get("attributes", ())),
+            "neutral words": sum(map(len, data.get("neutral_words", {}).values())),
+        }
+
+    return {"groups": ItemFile("mist.yaml", Fields(shapes, **required), _problems, holds)}
 
 
 WABT_FILES = _file("attributes")
