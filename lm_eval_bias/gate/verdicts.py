@@ -346,7 +346,7 @@ def _test(
 def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:
     clusters, low, high = number.clusters, number.low, number.high
     todo = f"ask more documents, of at least {FEWEST_CLUSTERS} clusters"
-    if clusters is None:
+    if not clusters:  # none are declared
         todo = "run the task again; where it is your own, declare `clusters` in its measure"
         reason = "it is unknown on how many clusters the number rests"
     elif clusters < FEWEST_CLUSTERS:

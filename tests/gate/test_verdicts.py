@@ -1,6 +1,7 @@
 """Verdicts: intervals by hand, Holm in both directions, what never passes, and how often an
 unchanged model is failed."""
 
+from functools import partial
 from math import inf, nan
 
 import numpy as np
@@ -352,15 +353,18 @@ def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_
     """g is worse by 3.4 of its standard errors, all else is as before. Together they are ((0 + 3.4)
     / 2 + 0 + 0 + 0) / sqrt(4) = 0.85. The other group has six clusters."""
 
-    def paired(now, before, key):
+    def paired(now, before, key, clusters=6):
         if key[1] == "few":
-            return Difference(2.0, 3.0, 1.0, nan, nan, nan, nan, 6, "6 clusters")
+            return Difference(2.0, 3.0, 1.0, nan, nan, nan, nan, clusters, "few clusters")
         return difference(2.0, 3.7 if key[1] else 2.0)
 
     rows = [f"task: a, metric: gap, group: {group}" for group in ("g", "few")]
-    *tasks, g, few, together = four_tasks(tmp_path, *rows)(paired)
+    judged = four_tasks(tmp_path, *rows)
+    *tasks, g, few, together = judged(paired)
     assert [one.verdict for one in (*tasks, g)] == [PASS] * 4 + [FAIL]
     assert few.verdict == INCONCLUSIVE and "6 clusters; with fewer than 10" in few.reason
+    *_, few, _ = judged(partial(paired, clusters=0))
+    assert few.verdict == INCONCLUSIVE and "unknown on how many clusters" in few.reason
     assert together.number.value == pytest.approx(0.85)
     assert (together.verdict, together.reason) == (
         INCONCLUSIVE,
