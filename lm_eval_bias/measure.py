@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf, isnan, nan
@@ -824,16 +823,22 @@ def _no_names(columns: Sequence[str]) -> UsageError:
 
 
 def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
-    """`numbers` and the summary's own tables. UsageError for nested values, and for a column of an
-    exhibit that its rows lack."""
+    """`numbers` and the summary's own tables. UsageError for unequal columns, nested values, and a
+    column of an exhibit that its rows lack."""
     result = {"numbers": numbers(measure, summary), **summary.tables}
     for name, table in result.items():
-        for column, cell in (cell for row in table for cell in row.items()):
-            if not isinstance(cell, (str, bool, int, float, NoneType)):
+        for row in table:
+            if list(row) != list(table[0]):
                 raise UsageError(
-                    f"table {name}, column {column}: expected a number, a text or a truth value, "
-                    f"found {cell!r}"
+                    f"table {name}: a row has the columns {list(row)}, the first one "
+                    f"{list(table[0])}"
                 )
+            for column, cell in row.items():
+                if not isinstance(cell, (str, bool, int, float, NoneType)):
+                    raise UsageError(
+                        f"table {name}, column {column}: expected a number, a text or a truth "
+                        f"value, found {cell!r}"
+                    )
     for exhibit in measure.exhibits:
         shown = raw_rows(exhibit, result)
         for name in (column.name for column in exhibit.columns):
@@ -848,10 +853,12 @@ def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
 def problems(measure: Measure, columns: Collection[str]) -> Iterator[str]:
     """What is wrong with a declaration, a sentence each. columns: those of the documents."""
     names = [metric.name for metric in measure.metrics]
+    questions = [metric.question for metric in measure.metrics if metric.question is not None]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"metric {name} is declared twice"
+    for question in sorted({q for q in questions if questions.count(q) > 1}):
+        yield f"several metrics test the same question: {question}"
     units = [(f"metric {metric.name}", metric.unit) for metric in measure.metrics]
-    for name, times in Counter(names).items():
-        if times > 1:
-            yield f"metric {name} is declared twice"
     for metric in measure.metrics:
         if metric.by not in {None, *columns}:
             yield (

@@ -242,9 +242,22 @@ def test_tables_are_the_numbers_and_the_summarys_own():
     assert made == {"numbers": numbers(TOY, FOUND), "own": own, "empty": []}
 
 
-def test_a_table_that_is_none_is_an_error():
-    with refused(r"table own, column a: expected a number, .* found \[1, 2\]"):
-        tables(TOY, FOUND._replace(tables={"own": [{"a": 1}, {"a": [1, 2]}]}))
+@pytest.mark.parametrize(
+    "table, message",
+    [
+        (
+            [{"a": 1, "b": 2}, {"a": 1}],
+            r"table own: a row has the columns \['a'\], the first one \['a', 'b'\]",
+        ),
+        (
+            [{"a": 1}, {"a": [1, 2]}],
+            r"table own, column a: expected a number, a text or a truth value, found \[1, 2\]",
+        ),
+    ],
+)
+def test_a_table_that_is_none_is_an_error(table, message):
+    with refused(message):
+        tables(TOY, FOUND._replace(tables={"own": table}))
 
 
 def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():

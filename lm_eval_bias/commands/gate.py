@@ -108,13 +108,14 @@ def _run(arguments: argparse.Namespace) -> int:
     paths = [*arguments.runs, *arguments.baseline]
     any_tasks = rules.any_tasks(wanted, known, paths) if wanted else {}
     known |= any_tasks
-    finished_runs, before = _found(arguments.runs, known), _found(arguments.baseline, known)
+    finished_runs = _found(arguments.runs, known)
     if arguments.save:
         content = packed(finished_runs.runs, known)
         writing.whole(arguments.save, content)
         print(f"wrote {arguments.save}, {len(content):,} bytes")
     if arguments.rules is None:
         return PASSED
+    before = _found(arguments.baseline, known)
     if wanted is None:
         made = draft(finished_runs.runs, before.runs, changes(finished_runs.answers, {}))
         writing.whole(arguments.rules, made)

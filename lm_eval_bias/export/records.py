@@ -62,7 +62,8 @@ def records(
         "additional_details": {"exported_by": f"{COLLECTION} {__version__}"},
     }
     made, left = dict[PurePosixPath, Content](), list[str]()
-    now = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())  # so it can be repeated
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")  # an export can be repeated with it
+    now = int(given if given.isdecimal() else time.time())
     for result in results:
         metric = result.metric
         if better(metric) is None and metric.null_value is None:

@@ -243,10 +243,23 @@ def _takes_system(apply: Any) -> bool:
 
 def read_turns(task: str | None, turns: Any) -> list[Config]:
     """The checked turns of a task's YAML. Raises UsageError."""
-    for number, turn in enumerate(turns or [None], start=1):
-        if not isinstance(turn, dict) or turn.keys() - {"generation_kwargs"} != {"user"}:
+    if not isinstance(turns, list) or not turns:
+        raise UsageError(
+            f"{task}: expected `turns`, a list with at least one turn, found {turns!r}"
+        )
+    checked = []
+    for number, turn in enumerate(turns, start=1):
+        place = f"{task}, turn {number}:"
+        if (
+            not isinstance(turn, dict)
+            or not isinstance(turn.get("user"), str)
+            or set(turn) - {"user", "generation_kwargs"}
+        ):
             raise UsageError(
-                f"{task}, turn {number}: expected `user`, the text of the question, and perhaps "
+                f"{place} expected `user`, the text of the question, and perhaps "
                 f"`generation_kwargs`, found {turn!r}"
             )
-    return [{"generation_kwargs": {}, **turn} for turn in turns]
+        if number == 1 and _quotes_answers(turn["user"]):
+            raise UsageError(f"{place} it has no earlier answers to quote")
+        checked.append({"generation_kwargs": {}, **turn})
+    return checked

@@ -220,9 +220,11 @@ def test_the_harnesss_api_model_holds_a_conversation_and_gives_no_likelihoods():
 @pytest.mark.parametrize(
     "turns, message",
     [
-        (None, "turn 1: expected `user`, the text of the question, .* found None"),
-        ([{"user": "a"}, {"text": "b"}], "turn 2: expected `user`"),
+        (None, "expected `turns`, a list with at least one turn, found None"),
+        ([], "at least one turn"),
+        ([{"user": "a"}, {"text": "b"}], "turn 2: expected `user`, the text of the question"),
         ([{"user": "a", "until": ["x"]}], "turn 1: expected .*, found .*'until'"),
+        ([{"user": "Was it {{answers[0]}}?"}], "turn 1: it has no earlier answers to quote"),
     ],
 )
 def test_a_mistake_in_the_turns_says_where(turns, message):

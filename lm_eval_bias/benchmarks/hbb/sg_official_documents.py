@@ -6,12 +6,12 @@ languages: en
 paper: section 5, appendix E
 """
 
-import csv
 from functools import partial
 from pathlib import Path
 
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
+from lm_eval_bias.data.content import read
 from lm_eval_bias.data.options import Option
 from lm_eval_bias.data.sources import official_file
 from lm_eval_bias.harness.dataset import CustomDataset, Document
@@ -59,19 +59,21 @@ def released(path: Path) -> dict[str, tuple[list[str], list[str]]]:
     numbered = {f"{n}{end}": pair for n, pair in enumerate(concepts) for end in ("", ".0")}
     sentences: dict[str, tuple[list[str], list[str]]] = {pair["id"]: ([], []) for pair in concepts}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file):
-                pair = numbered[row["id"]]
-                for option, of_option in enumerate(sentences[pair["id"]], start=1):
-                    expected = pair[f"concept_{option}"]
-                    found = row.get(f"bias type{option}", expected)
-                    if found.casefold().split() != expected.casefold().split():
-                        raise ValueError(f"id {row['id']} is about {found!r}, not {expected!r}")
-                    if text := row[f"s{option}"].strip():
-                        of_option.append(hbb_official.with_forms(text))
+        content = read(path)
+        for place, cause in content.problems:
+            raise ValueError(f"line {content.line(place)}: {cause}")
+        for row in content.data:
+            pair = numbered[row["id"].strip()]
+            for option, of_option in enumerate(sentences[pair["id"]], start=1):
+                expected = pair[f"concept_{option}"]
+                found = row.get(f"bias type{option}", expected)
+                if found.casefold().split() != expected.casefold().split():
+                    raise ValueError(f"id {row['id']} is about {found!r}, not {expected!r}")
+                if text := row[f"s{option}"].strip():
+                    of_option.append(hbb_official.with_forms(text))
         if lacking := [id_ for id_, options in sentences.items() if not all(options)]:
             raise ValueError(f"concept pair {lacking[0]} has no sentence in s1 or s2")
-    except (KeyError, ValueError, AttributeError, csv.Error) as error:  # a short row has None
+    except (KeyError, ValueError) as error:
         raise UsageError(
             f"{path} is not as the authors' program reads it ({type(error).__name__}: {error}). "
             f"{CURE}"
