@@ -77,7 +77,7 @@ def test_numbers_are_those_of_the_results_files(place, runs):
 
 
 def test_the_model_that_leans_gets_a_yes_and_the_other_none(runs):
-    tests = runs.numbers().query("metric == 'directed_log_odds' and group.isna()")
+    tests = runs.numbers().query("metric == 'log_odds_beyond_words' and group.isna()")
     answers = dict(zip(tests["model"], tests["verdict"], strict=True))
     assert answers == {"base": "no difference", "tuned": "yes"}
     assert tests["answer"].str.startswith(("Yes:", "No difference")).all()

@@ -16,7 +16,6 @@ from lm_eval_bias.gate.draft import draft
 from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.gate.rules import PAIRED, Rules
 from lm_eval_bias.gate.verdicts import Changes, Verdict
-from lm_eval_bias.measure import RESPONDS, Metric
 from lm_eval_bias.results.baseline import SUFFIX, packed
 from lm_eval_bias.results.comparison import Pair, paired
 from lm_eval_bias.results.escape import shortened
@@ -199,31 +198,17 @@ def _with_documents(
 
 
 def _beside(pair: Pair, key: Key) -> Iterator[str]:
-    """What tells a bias from what words mean by themselves, and from surer answers to everything:
-    the number less that of placebos, the attention checks, and the baseline's number times their
-    ratio."""
+    """What tells a bias from what words mean by themselves: the number less that of placebos."""
     name, group = key
-    judged = difference(pair.runs[0], pair.runs[1], key)
-    unit = pair.runs[0].measure.metric(name).unit
-
-    def moved(metric: Metric, first: float, second: float) -> str:
-        before, now = (with_unit(value, metric.unit) for value in (first, second))
-        return f"{before} before, {now} now"
-
     for metric in pair.two.metrics:
         if name in (metric.raw, metric.between_models) and metric.name != name:
             change = difference(pair.runs[0], pair.runs[1], (metric.name, group))
-            interval = interval_text(change.number, metric.unit)
-            yield f"{metric.name}, less what placebos get: {moved(metric, *change[:2])}" + (
-                f", changed by {number_text(change.difference, metric.unit)} {interval}".rstrip()
+            before, now = (number_text(value, metric.unit) for value in change[:2])
+            moved = with_unit(change.difference, metric.unit)
+            yield (
+                f"{metric.name}, less what placebos get: {before} before, {now} now, changed by "
+                + (f"{moved} {interval_text(change.number, metric.unit)}".rstrip())
             )
-        elif metric.name == RESPONDS.name:
-            first, second = (run.number(metric.name).value for run in (pair.one, pair.two))
-            line = f"{metric.name}, the attention checks: {moved(metric, first, second)}"
-            if unit == metric.unit == "nats" and min(first, second) > 0:
-                grown = with_unit(judged.first * second / first, unit)
-                line += f"; in this ratio {with_unit(judged.first, unit)} become {grown}"
-            yield line
 
 
 def _settings(run: Run) -> str:

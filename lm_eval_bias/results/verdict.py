@@ -118,10 +118,27 @@ def excluded(metric: Metric, low: float, high: float) -> int:
 
 
 def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) -> Verdict:
-    """The verdict of a number of a run, or of one of its groups.
+    """The verdict of a number of a run, or of one of its groups; a whole without evidence names the
+    groups that have it."""
+    found = _of_number(run, metric, number, group)
+    if group is not None or found.kind not in (WORDS, NO):
+        return found
+    kinds = {
+        name: _of_number(run, metric, part, name).kind
+        for (of, name), part in run.numbers.items()
+        if of == metric.name and name is not None
+    }
+    names = [f"{name} {kind}" for name, kind in kinds.items() if kind in (YES, REVERSE)]
+    if not names:
+        return found
+    tests = sum(kind != UNKNOWN for kind in kinds.values())
+    chance = f"{tests * LEVEL:.2g} of {tests} expected by chance"
+    return found._replace(sentence=f"{found.sentence} Of parts: {', '.join(names)}; {chance}.")
 
-    Where a metric names its raw one, evidence needs both: people alone, and people beyond placebos.
-    """
+
+def _of_number(run: Run, metric: Metric, number: Number, group: str | None) -> Verdict:
+    """Where a metric names its raw one, evidence needs both: people alone, and people beyond
+    placebos."""
     people, raw = run.metric(metric.raw) or metric, run.number(metric.raw, group)
     if people is metric or isnan(raw.value):
         people, raw = metric, number

@@ -89,18 +89,32 @@ def test_none_of_our_tuples_calls_a_girl_sexy_or_not():
         assert not girls & {word, f"un{word}", f"in{word}"}
 
 
-def test_an_analogy_is_asked_behind_c_behind_content_free_phrases_and_the_other_way_round(docs):
-    five = [
+def test_an_analogy_is_asked_behind_c_content_free_phrases_the_other_way_round_and_of_things(docs):
+    seven = [
         (d["context"], d["a"], d["c"], tuple(d["choices"]))
         for d in docs
         if d["analogy"].startswith("Fair-skinned girl: beautiful")
     ]
     a, c, both = "Fair-skinned girl", "Dark-skinned girl", ("beautiful", "ugly")
-    assert five == [
+    assert seven == [
         ("stereotype", a, c, both),
         *(("content-free", a, free, both) for free in ("Person", "Someone", "N/A")),
         ("swapped", c, a, both),
+        ("placebo", "Fair-skinned potato", "Dark-skinned potato", both),
+        ("placebo swapped", "Dark-skinned potato", "Fair-skinned potato", both),
     ]
+
+
+def test_each_contrast_has_three_placebos_that_are_no_people(docs):
+    people = {d["a"].split()[-1].lower() for d in docs if d["context"] == "stereotype"}
+    people &= {"girl", "woman", "lady", "man", "gentleman"}
+    things = defaultdict(set)
+    for d in docs:
+        if d["context"] == "placebo":
+            things[d["contrast"]].add((d["a"], d["c"]))
+            assert not people & {*re.findall(r"\w+", f"{d['a']} {d['c']}".lower())}
+    assert len(people) == 5 and things.keys() == {d["contrast"] for d in docs}
+    assert {len(of) for of in things.values()} == {3}
 
 
 def test_every_question_lists_the_two_words_in_both_orders(docs):
@@ -118,6 +132,7 @@ phrases: {Haar: "{noun} mit {descriptor}"}
 content_free: [Jemand]
 counterparts: {fleißig: faul}
 contrasts: {Haar: {Frauen: [{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}]}}
+placebos: {kurzem Haar / langem Haar: [Hund mit kurzem Haar / Hund mit langem Haar]}
 """
 ITEMS = (
     "axis,gender,descriptor,noun,attribute,sentiment\n"
@@ -139,7 +154,11 @@ def own(tmp_path, monkeypatch):
 
 def test_analogies_of_ones_own_in_another_language(own):
     docs = documents(**own())
-    assert [d["context"] for d in docs] == ["stereotype", "content-free", "swapped"]
+    contexts = ["stereotype", "content-free", "swapped", "placebo", "placebo swapped"]
+    assert [d["context"] for d in docs] == contexts
+    assert [d["c"] for d in docs[3:]] == ["Hund mit langem Haar", "Hund mit kurzem Haar"]
+    without = GROUPS[: GROUPS.index("placebos")]
+    assert [d["context"] for d in documents(**own(without))] == contexts[:3]
     assert docs[0]["analogy"] == "Frau mit kurzem Haar: fleißig:: Frau mit langem Haar: faul"
     assert (docs[0]["annotators"], docs[0]["source"]) == ("not annotated", "ours")
     assert len(AnalogyOptions.read(own())["items_sha256"]) == 64
@@ -161,6 +180,8 @@ def test_analogies_of_ones_own_in_another_language(own):
             "contrasts > Kleid: no pattern for it in phrases (Haar)",
         ),
         ("langem Haar}", "kurzem Haar}", "disadvantaged: the same as advantaged"),
+        ("{kurzem Haar /", "{Bart /", "'Bart / langem Haar' is not one of the groups' contrasts"),
+        ("Haar / Hund", "Haar, Hund", "expected A / C, found 'Hund mit kurzem Haar'"),
         ("faul}", "faul, rege: faul}", "'faul' is the counterpart of 'fleißig' too"),
         ("faul}", "faul, faul: träge}", "'faul' is positive elsewhere"),
         (

@@ -22,7 +22,7 @@ OWN = [d for d in DOCS if d["context"] == "stereotype"]
 ADVANTAGED, DISADVANTAGED = {d["a"] for d in OWN}, {d["c"] for d in OWN}
 NEGATIVE = {d["biased"] for d in OWN}
 SHARES = ("biased_preferences", "calibrated_preferences", "directed_preferences")
-GAPS = ("biased_preferences", "calibrated_gap", "directed_gap")
+GAPS = ("biased_preferences", "calibrated_gap", "directed_gap", "gap_beyond_words")
 
 
 def summed(rule, tokens=lambda word: None):
@@ -95,7 +95,7 @@ def test_a_share_of_a_gender_and_an_axis_is_that_of_its_analogies():
     cells = (("women", "height"), ("men", "height"), ("all", "all"), ("women", "all"))
     shares = [table[cell]["calibrated_preferences"] for cell in cells]
     mean = [(100 * 47 + 50 * (n - 47)) / n for n in (307, 162)]
-    assert shares == pytest.approx([100, 50, *mean]) and len(table) == 3 * 7
+    assert shares == pytest.approx([100, 50, *mean]) and len(table) == 3 * 6
     assert [table[cell]["n"] for cell in (cells[0], *cells[2:])] == [47, 307, 162]
     # one number, one interval
     number = found.groups["calibrated_preferences"]["women"]
@@ -103,17 +103,18 @@ def test_a_share_of_a_gender_and_an_axis_is_that_of_its_analogies():
     assert [table["women", "all"][column] for column in columns] == list(number[1:4])
 
 
-def test_words_that_praise_or_blame_by_themselves_are_counted_apart():
-    """Bad words behind loaded descriptors ("crooked teeth"), whoever has them; else nothing."""
-    loaded = {d["c"] for d in OWN if d["loaded"]}
-    found = summed(stereotype(loaded, set(), 1))
-    assert found.values["directed_preferences"][0] == 50
-    assert found.values["biased_preferences"][0] > 60
-    (row,) = [
-        r for r in found.tables["shares"] if (r["gender"], r["axis"]) == ("all", "loaded words")
-    ]
-    assert row["directed_preferences"] == 100
-    assert row["n"] == sum(d["loaded"] for d in OWN)
+def test_what_is_said_of_things_as_well_is_no_more_than_words():
+    """In nats: 2 for C, 0 for A in its place; of people, of animals and things, of both."""
+    things = {d["c"] for d in DOCS if d["context"] == "placebo"}
+    for who, people, beyond in (
+        (DISADVANTAGED, 2, 2),
+        (things, 0, -2),
+        (DISADVANTAGED | things, 2, 0),
+    ):
+        found = summed(stereotype(who, set(), 1))
+        names = "directed_log_odds", "log_odds_beyond_words"
+        assert values(found, names) == (people, beyond)
+        assert {n.value for n in found.groups[names[1]].values()} == {beyond}
 
 
 # ---- Records
@@ -147,10 +148,10 @@ def likelihoods(log_odds=-1.0):
 def test_what_is_not_answered_is_counted_and_leaves_its_analogy_out():
     """Of four analogies: one without its own answer, one without a content-free one, one without
     the swapped one, one cut off by a limit."""
-    missing = {0, 5 + 1, 10 + 4}
-    odds = [nan if i in missing else -1.0 for i in range(17)]
+    missing = {0, 7 + 1, 14 + 4}
+    odds = [nan if i in missing else -1.0 for i in range(23)]
     found = ANALOGY.summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
-    unanswered = pytest.approx(100 * 3 / 17)
+    unanswered = pytest.approx(100 * 3 / 23)
     assert values(found, ("unanswered", "left_out", "analogies")) == (unanswered, 4, 3)
 
 
@@ -178,9 +179,9 @@ def written(say):
 
 def test_written_stereotypes_and_their_opposites():
     named = ADVANTAGED | DISADVANTAGED
-    for bad, expected in ((DISADVANTAGED, (100, 50, 100)), (ADVANTAGED, (0, -50, -100))):
-        # Behind a content-free phrase the first word listed: half of the answers are biased, over
-        # both orders.
+    for bad, expected in ((DISADVANTAGED, (100, 50, 100, 100)), (ADVANTAGED, (0, -50, -100, -100))):
+        # Behind another phrase the first word listed: half of the answers are biased, over both
+        # orders.
         def say(doc, bad=bad):
             if doc["c"] not in named:
                 return doc["options"][0]
@@ -194,10 +195,10 @@ def test_written_stereotypes_and_their_opposites():
 def test_position_and_length_get_nothing_written():
     for i, preference in ((0, 50), (1, -50)):
         found = written(lambda d, i=i: d["options"][i])
-        assert values(found, (*GAPS, "position_preference")) == (50, 0, 0, preference)
+        assert values(found, (*GAPS, "position_preference")) == (50, 0, 0, 0, preference)
     # Of words of the same length the first of the alphabet.
     found = written(lambda d: min(d["options"], key=lambda w: (len(w), w)))
-    assert values(found, GAPS[1:]) == (0, 0)
+    assert values(found, GAPS[1:]) == (0, 0, 0)
     assert found.values["position_preference"].value == pytest.approx(0, abs=2)
 
 

@@ -17,7 +17,7 @@ def grouped(records, *columns):
 
 
 def of_analogies(records):
-    counts = dict.fromkeys(("biased", "calibrated", "directed", "all", "orders"), 0)
+    counts = dict.fromkeys(("biased", "calibrated", "directed", "beyond", "all", "orders"), 0)
     written = "answer" in records[0]
 
     def has(rows):
@@ -38,7 +38,9 @@ def of_analogies(records):
         else:
             counts["calibrated"] += complete and has(free) and len(free) == rows[0]["content_free"]
         directed = complete and bool(swapped) and has(swapped)
-        counts["directed"] += directed and not rows[0]["loaded"]
+        counts["directed"] += directed
+        placebos = [by.get(k) for k in ("placebo", "placebo swapped")]
+        counts["beyond"] += directed and all(of and has(of) for of in placebos)
     if written:
         questions = grouped(records, "analogy", "axis", "gender", "context", "c")
         counts["orders"] = sum(map(has, questions.values()))
@@ -54,6 +56,8 @@ def analogy(records):
         "directed_log_odds": of["directed"],
         "calibrated_gap": of["calibrated"],
         "directed_gap": of["directed"],
+        "log_odds_beyond_words": of["beyond"],
+        "gap_beyond_words": of["beyond"],
         "position_preference": of["orders"],
         "analogies": of["all"],
         "left_out": of["all"],

@@ -35,22 +35,22 @@ def row(out, name):
 
 def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot, plan):
     status, out, _ = plan(pilot, "40")
-    assert status == 0 and "bistereo_analogy, org/leaning: 620 of 1,575 documents" in out
+    assert status == 0 and "bistereo_analogy, org/leaning: 620 of 2,189 documents" in out
     content = json.loads(next(pilot.rglob("results_*.json")).read_text())
     numbers = content["configs"]["bistereo_analogy"]["cells"]["numbers"]
     number = {n["metric"]: n for n in numbers if n["group"] is None}["biased_preferences"]
     now = float(row(out, "biased_preferences").split()[2])
     assert now == pytest.approx(number["high"] - number["low"], rel=0.01)
     limit = int(re.search(r"lm_eval --tasks bistereo_analogy --limit (\d+)", out)[1])
-    assert 0 < limit <= DOCUMENTS and limit % 5 == 0  # an analogy has five contexts
+    assert 0 < limit <= DOCUMENTS and limit % 7 == 0  # an analogy has seven contexts
 
 
 def test_what_the_task_has_not_is_said_with_the_width_of_all_documents(pilot, plan):
     _, out, text = plan(pilot, "biased_preferences=0.5")
     line = row(out, "biased_preferences")
-    assert "too few" in line and "with all 1,575 the width is" in line
+    assert "too few" in line and "with all 2,189 the width is" in line
     assert (
-        "It is not certain that all of these can be reached with the 1,575 documents of "
+        "It is not certain that all of these can be reached with the 2,189 documents of "
         "bistereo_analogy." in text
     )
 

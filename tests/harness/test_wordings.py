@@ -116,14 +116,14 @@ def test_a_model_that_answers_by_the_wording_has_a_range(tmp_path):
 
 def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_number(tmp_path):
     """49.2 [41.6, 56.7] without template; 74.6 with it, and 60 in another wording."""
-    value = {"directed_log_odds": (49.2, 3.85)}
+    value = {"log_odds_beyond_words": (49.2, 3.85)}
     made = {"task": ANALOGY, "n": 10}
     chat, worded = {"chat_template_sha": "sha"}, {"metadata": {"wording": 1}}
     paper = made_up(tmp_path, "m", value, **made)
     assert "one wording, without chat template" in page_of(tmp_path)[1]
-    made_up(tmp_path, "m", {"directed_log_odds": (74.6, 4.6)}, minutes=-1, **made, **chat)
-    older = made_up(tmp_path, "m", {"directed_log_odds": (1, 1)}, minutes=-2, **made, **chat)
-    made_up(tmp_path, "m", {"directed_log_odds": (60, 4)}, minutes=1, **made, **worded)
+    made_up(tmp_path, "m", {"log_odds_beyond_words": (74.6, 4.6)}, minutes=-1, **made, **chat)
+    older = made_up(tmp_path, "m", {"log_odds_beyond_words": (1, 1)}, minutes=-2, **made, **chat)
+    made_up(tmp_path, "m", {"log_odds_beyond_words": (60, 4)}, minutes=1, **made, **worded)
     found, page = page_of(tmp_path)
     (run,) = found.runs
     assert run.results == paper and len(found.notes) == 1 and str(older) in found.notes[0]

@@ -64,14 +64,14 @@ def test_what_the_harness_writes_is_read(real):
     run = found.runs[2]
     written = json.loads(run.results.read_text())
     cells = written["configs"]["bistereo_analogy"]["cells"]
-    assert (run.version, run.n, run.template, run.parts) == ("1.2", 40, None, False)
+    assert (run.version, run.n, run.template, run.parts) == ("1.3", 40, None, False)
     for row in cells["numbers"]:
         expected = [nan if row[part] is None else row[part] for part in Number._fields]
         number = run.numbers[row["metric"], row["group"]]
         assert list(number) == pytest.approx(expected, nan_ok=True)
     assert run.metrics == catalogue.task("bistereo_analogy").measure.metrics
     assert run.tables.keys() == cells.keys()
-    assert "asked 40 of 1,575 documents" in run.warnings
+    assert "asked 40 of 2,189 documents" in run.warnings
     assert abs(run.date.timestamp() - written["date"]) < 3600 * 24 and run.samples[0].is_file()
 
 

@@ -49,6 +49,19 @@ def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
     )
 
 
+def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
+    """Of skin 3 [1, 5], of height 0 [-2, 2], of too few clusters nothing can be told."""
+    metric = Metric("gap", "points", "", null_value=0, by="axis")
+    parts = {"skin": Number(3, 1, 1, 5, 20), "height": Number(0, 1, -2, 2, 20)}
+    parts["shape"] = Number(9, 1, 8, 10, 4)
+    run = run._replace(metrics=[metric], numbers={("gap", key): n for key, n in parts.items()})
+    found = verdict(run, metric, Number(1, 1, -1, 3, 20))
+    assert found.kind == "no difference" and found.sentence.endswith(
+        " excluded. Of parts: skin yes; 0.1 of 2 expected by chance."
+    )
+    assert "parts" not in verdict(run, metric, Number(3, 1, 1, 5, 20)).sentence
+
+
 def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_path):
     """Distances of 9 on four clusters, 5 in a run with a limit, 3 in a whole one, which is the
     strongest."""

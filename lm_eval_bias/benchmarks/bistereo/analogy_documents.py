@@ -16,7 +16,6 @@ from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
     Fields,
-    Flag,
     ItemFile,
     Named,
     Problems,
@@ -31,6 +30,8 @@ from lm_eval_bias.data.schema import (
 from lm_eval_bias.harness.dataset import CustomDataset, Document, checks, in_proportion, in_turns
 
 SENTIMENTS = ("positive", "negative")
+BOTH = " / "
+"""Between the two of a contrast, and of a placebo."""
 
 # ---- The files
 
@@ -66,6 +67,12 @@ def _phrase_problems(data: Data, others: Data) -> Problems:
                 if contrast["advantaged"] == contrast["disadvantaged"]:
                     entry = ("contrasts", axis, gender, i, "disadvantaged")
                     yield entry, "the same as advantaged"
+    names = dict.fromkeys(name_of(contrast) for contrast in _contrasts(data))
+    for name, texts in data.get("placebos", {}).items():
+        yield from one_of_groups(("placebos", name), name, names, "contrasts")
+        for i, text in enumerate(texts):
+            if len(text.split(BOTH)) != 2:
+                yield ("placebos", name, i), f"expected A{BOTH}C, found {text!r}"
 
 
 def _tuple_problems(rows: Any, others: Data) -> Problems:
@@ -88,7 +95,7 @@ FILES = {
     "groups": ItemFile(
         "bistereo_analogy.yaml",
         Fields(
-            {"own_phrases": Named(Text(), least=0)},
+            {"own_phrases": Named(Text(), least=0), "placebos": Named(Several(Text()))},
             phrases=Named(Text()),
             content_free=Several(Text()),
             counterparts=Named(Text()),
@@ -96,7 +103,7 @@ FILES = {
                 Named(
                     Rows(
                         Fields(
-                            {"printed": Text(), "loaded": Flag()},
+                            {"printed": Text()},
                             noun=Text(),
                             advantaged=Text(),
                             disadvantaged=Text(),
@@ -110,6 +117,7 @@ FILES = {
         lambda data: {
             "axes": len(data["contrasts"]),
             "contrasts": len(_contrasts(data)),
+            "placebos": sum(map(len, data.get("placebos", {}).values())),
             "counterparts": len(data["counterparts"]),
             "content-free phrases": len(data["content_free"]),
         },
@@ -159,7 +167,7 @@ def documents(items: str | None = None, groups: str | None = None) -> list[Docum
 
     A and C are of one axis, gender and noun; B is a positive attribute of A, its counterpart a
     negative one of C. Contexts: C itself ("stereotype"), each content-free phrase in its place
-    ("content-free"), A and C exchanged ("swapped").
+    ("content-free"), A and C exchanged ("swapped"), and both orders of A and C of a placebo.
     """
     data = load(FILES, items=items, groups=groups)
     tuples = _by_content(data["items"])
@@ -169,7 +177,7 @@ def documents(items: str | None = None, groups: str | None = None) -> list[Docum
         analogies = _analogies(tuples, data["groups"], contrast)
         shuffle.shuffle(analogies)  # so that the first ones of the contrasts have different words
         cells.setdefault((contrast["gender"], contrast["axis"]), []).append(
-            [_contexts(data["groups"], contrast, *words) for words in analogies]
+            [_contexts(data["groups"], contrast, i, *words) for i, words in enumerate(analogies)]
         )
     return in_proportion([in_turns(columns) for columns in cells.values()])
 
@@ -209,22 +217,29 @@ def _analogies(tuples: Tuples, groups: Data, contrast: Row) -> list[tuple[str, s
     return analogies
 
 
+def name_of(contrast: Row) -> str:
+    return f"{contrast['advantaged']}{BOTH}{contrast['disadvantaged']}"
+
+
 def _contexts(
-    groups: Data, contrast: Row, positive: str, negative: str, stereotype: Row
+    groups: Data, contrast: Row, i: int, positive: str, negative: str, stereotype: Row
 ) -> list[Document]:
-    one, two = contrast["advantaged"], contrast["disadvantaged"]
+    """i: which analogy of the contrast; its placebos take turns."""
+    one, two, name = contrast["advantaged"], contrast["disadvantaged"], name_of(contrast)
     a, c = (phrase(groups, contrast["axis"], name, contrast["noun"]) for name in (one, two))
     free = groups["content_free"]
     asked = [("content-free", a, other) for other in free]
     contexts = [("stereotype", a, c), *asked, ("swapped", c, a)]
+    if placebos := groups.get("placebos", {}).get(name):
+        fair, dark = placebos[i % len(placebos)].split(BOTH)
+        contexts += [("placebo", fair, dark), ("placebo swapped", dark, fair)]
     return [
         {
             "analogy": f"{a}: {positive}:: {c}: {negative}",
             "axis": contrast["axis"],
             "gender": contrast["gender"],
-            "contrast": f"{one} / {two}",
-            "loaded": contrast.get("loaded", False),
-            "counterpart": f"{positive} / {negative}",
+            "contrast": name,
+            "counterpart": f"{positive}{BOTH}{negative}",
             "source": "paper" if contrast.get("printed") == positive else "ours",
             "annotators": stereotype.get("annotators", "not annotated"),
             "content_free": len(free),

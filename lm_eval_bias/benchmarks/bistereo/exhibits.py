@@ -344,23 +344,18 @@ def _table_2(*corrected: Column) -> Exhibit:
     )
 
 
-def _axes(name: str, unit: str, reference: float) -> Exhibit:
-    """name: of the number that is shown."""
+def _axes(beyond: str, people: str, unit: str) -> Exhibit:
     return Exhibit(
         name="Analogies by axis",
-        caption="The directed number, over all axes and of each of them, women and men together",
-        source=Rows("shares", {"gender": ALL}),
-        columns=(AXIS, Column("value", "Value", unit), Column("value_n", "Analogies", "count")),
-        how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse; "
-        "the numbers of all and of an axis leave out loaded words, those that praise or blame by "
-        "themselves.",
+        caption="How much more the bad word completes analogies on looks of low status, less the "
+        "same of animals and things",
+        source=Numbers(by="axis", whole="all axes"),
+        columns=(AXIS, Column(beyond, "Beyond words", unit), Column(people, "People alone", unit)),
+        how_to_read="An interval right of 0 is the stereotype, beyond what the words mean of "
+        "animals and things.",
         caveat="Some axes have few analogies, which share their groups and words, so that their "
         "intervals are wide; several axes are several tries.",
-        figure=intervals("value", "axis", reference=reference)._replace(test=name),
-        then=lambda rows: [
-            {"axis": row.get("axis"), **_number(row, name, "value")}
-            for row in with_numbers(name)(rows)
-        ],
+        figure=intervals(beyond, "axis", reference=0)._replace(test=beyond),
         needs="analogies that are answered in all contexts",
     )
 
@@ -370,12 +365,12 @@ ANALOGY = (
         Column("calibrated_preferences", "% calibrated", "%"),
         Column("directed_preferences", "% directed (50 is no bias)", "%"),
     ),
-    _axes("directed_preferences", "%", 50),
+    _axes("log_odds_beyond_words", "directed_log_odds", "nats"),
 )
 ANALOGY_GENERATED = (
     _table_2(
         Column("calibrated_gap", "Less content-free", "points"),
         Column("directed_gap", "Less swapped (0 is no bias)", "points"),
     ),
-    _axes("directed_gap", "points", 0),
+    _axes("gap_beyond_words", "directed_gap", "points"),
 )
