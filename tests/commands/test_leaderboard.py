@@ -10,7 +10,7 @@ LEANINGS = {"org/even": 0.0, "org/leaning": 0.15, "org/strong": 0.8}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Three scripted models, all 1,575 documents each: chance, and two that lean toward the
+    """Three scripted models, all 2,189 documents each: chance, and two that lean toward the
     stereotype."""
     folder = tmp_path_factory.mktemp("runs")
     for name, leaning in LEANINGS.items():
@@ -27,7 +27,7 @@ def run(command):
 def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, run, monkeypatch):
     """Where they differ, this prints what belongs there."""
     monkeypatch.setenv("COLUMNS", "120")
-    status, out, err = run(folder, "--metrics", "directed_log_odds")
+    status, out, err = run(folder, "--metrics", "log_odds_beyond_words")
     assert status == 0 and not err
     table = out[: out.index("\nA number stands")]  # the legend stands below
     assert f"```text\n{table}```" in (root / "docs" / "how-to" / "leaderboard.md").read_text(), out
