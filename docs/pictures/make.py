@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lm_eval_bias import cli
 
-LARGEST = 250_000
+LARGEST = 300_000
 """Bytes that the picture may have."""
 # Of the page stay the first section and the figures that are asked for, each with its heading,
 # caption and how it is read.
