@@ -142,7 +142,10 @@ def _of_number(run: Run, metric: Metric, number: Number, group: str | None) -> V
     people, raw = run.metric(metric.raw) or metric, run.number(metric.raw, group)
     if people is metric or isnan(raw.value):
         people, raw = metric, number
-    if why := _unusable(run, number) or _unusable(run, raw):
+    why = _unusable(run, raw) or _unusable(run, number)
+    if people is not metric and isnan(number.value):
+        why = f"there are no answers about {metric.placebos}"
+    if why:
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
     null, unit = people.null_value or 0.0, people.unit
     side = excluded(people, raw.low, raw.high)

@@ -49,6 +49,14 @@ def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
     )
 
 
+def test_without_placebos_nothing_is_said_of_people(run):
+    people = Metric("raw", "points", "", null_value=0)
+    metric = Metric("gap", "points", "", null_value=0, raw="raw", placebos="things")
+    number = {("raw", None): Number(3, 1, 1, 5, 20)}
+    found = verdict(run._replace(metrics=[metric, people], numbers=number), metric, Number(nan))
+    assert found == ("cannot be told", "Cannot be told: there are no answers about things.")
+
+
 def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     """Of skin 3 [1, 5], of height 0 [-2, 2], of too few clusters nothing can be told."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
