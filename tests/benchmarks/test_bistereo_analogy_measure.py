@@ -146,13 +146,13 @@ def likelihoods(log_odds=-1.0):
 
 
 def test_what_is_not_answered_is_counted_and_leaves_its_analogy_out():
-    """Of four analogies: one without its own answer, one without a content-free one, one without
-    the swapped one, one cut off by a limit."""
-    missing = {0, 7 + 1, 14 + 4}
-    odds = [nan if i in missing else -1.0 for i in range(23)]
+    """Of five analogies: one without its own answer, one without a content-free one, one without
+    the swapped one, one without a placebo's, one cut off by a limit."""
+    missing = {0, 7 + 1, 14 + 4, 21 + 6}
+    odds = [nan if i in missing else -1.0 for i in range(30)]
     found = ANALOGY.summary([record(d, likelihoods(x)) for d, x in zip(DOCS, odds, strict=False)])
-    unanswered = pytest.approx(100 * 3 / 23)
-    assert values(found, ("unanswered", "left_out", "analogies")) == (unanswered, 4, 3)
+    unanswered = pytest.approx(100 * 4 / 30)
+    assert values(found, ("unanswered", "left_out", "analogies")) == (unanswered, 5, 4)
 
 
 def test_a_noun_for_women_and_men_makes_two_analogies():
@@ -174,7 +174,9 @@ def test_a_noun_for_women_and_men_makes_two_analogies():
 
 def written(say):
     """Of a model that writes say(document)."""
-    return summarise(ANALOGY_GENERATED, [record_generated(d, [say(d)]) for d in LISTED[:600]], {})
+    return summarise(
+        ANALOGY_GENERATED, [record_generated(d, [say(d)]) for d in LISTED[: 14 * 43]], {}
+    )
 
 
 def test_written_stereotypes_and_their_opposites():

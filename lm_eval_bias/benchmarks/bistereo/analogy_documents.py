@@ -226,13 +226,13 @@ def _contexts(
 ) -> list[Document]:
     """i: which analogy of the contrast; its placebos take turns."""
     one, two, name = contrast["advantaged"], contrast["disadvantaged"], name_of(contrast)
-    a, c = (phrase(groups, contrast["axis"], name, contrast["noun"]) for name in (one, two))
+    a, c = (phrase(groups, contrast["axis"], which, contrast["noun"]) for which in (one, two))
     free = groups["content_free"]
     asked = [("content-free", a, other) for other in free]
     contexts = [("stereotype", a, c), *asked, ("swapped", c, a)]
     if placebos := groups.get("placebos", {}).get(name):
-        fair, dark = placebos[i % len(placebos)].split(BOTH)
-        contexts += [("placebo", fair, dark), ("placebo swapped", dark, fair)]
+        left, right = placebos[i % len(placebos)].split(BOTH)
+        contexts += [("placebo", left, right), ("placebo swapped", right, left)]
     return [
         {
             "analogy": f"{a}: {positive}:: {c}: {negative}",

@@ -34,7 +34,8 @@ from lm_eval_bias.metrics.errors import Values, means
 
 LOG_ODDS, BEYOND = "directed_log_odds", "log_odds_beyond_words"
 GAP, GAP_BEYOND = "directed_gap", "gap_beyond_words"
-SWAPPED = ["swapped", "placebo", "placebo swapped"]
+OTHERS = ["content-free", "swapped", "placebo", "placebo swapped"]
+"""Contexts beside C itself; the last two where there are placebos."""
 ABOUT = ("analogy", "gender", "axis", "contrast", "counterpart", "source", "annotators")
 KEYS = (*ABOUT, "content_free", "context", "a", "b", "c", "unbiased", "biased")
 ANALOGY_KEYS = ("analogy", "axis", "gender")
@@ -158,9 +159,8 @@ def units(answers: Any, **_: Any) -> Frames:
         by_context = x.assign(less=less, expected=expected).groupby(["number", "context"])
         means_less = by_context["less"].mean()
         answered = by_context["less"].count() == by_context["expected"].first()
-        contexts = means_less.where(answered).unstack().reindex(columns=["content-free", *SWAPPED])
-        placebos = contexts["placebo swapped"] - contexts["placebo"]
-        beyond = contexts["swapped"] - placebos
+        contexts = means_less.where(answered).unstack().reindex(columns=OTHERS)
+        beyond = contexts["swapped"] - contexts["placebo swapped"] + contexts["placebo"]
     log_odds = {
         "biased_preferences": own["log_odds"],
         "calibrated_preferences": contexts["content-free"],
@@ -196,7 +196,7 @@ def units_generated(answers: Any, **_: Any) -> Frames:
     questions = orders.mean()[orders.size() == 2].reset_index()
     # A model may have no word for "N/A" at all, so the phrases that it answers count.
     biased = questions.groupby(["number", "context"])["biased"].mean().unstack()
-    biased = biased.reindex(columns=["stereotype", "content-free", *SWAPPED])
+    biased = biased.reindex(columns=["stereotype", *OTHERS])
     own = biased["stereotype"]
     gap = own - biased["swapped"]
     numbers = {
@@ -230,8 +230,9 @@ def _about(x: Any) -> Any:
 
 def _analogies(answers: Any, numbers: Any) -> Frames:
     x = _about(answers).join(numbers)
-    exact = x[list(numbers)].drop(columns=[LOG_ODDS, BEYOND, GAP_BEYOND], errors="ignore")
-    return {"analogies": x.assign(left_out=exact.isna().any(axis=1))}
+    without = [] if answers["context"].eq("placebo").any() else [BEYOND, GAP_BEYOND]
+    needed = x[list(numbers)].drop(columns=[LOG_ODDS, *without], errors="ignore")
+    return {"analogies": x.assign(left_out=needed.isna().any(axis=1))}
 
 
 def of_analogies(x: Any, total: Any) -> Values:
