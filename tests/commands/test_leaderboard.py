@@ -10,7 +10,7 @@ LEANINGS = {"org/even": 0.0, "org/leaning": 0.15, "org/strong": 0.8}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Three scripted models, all 2,189 documents each: chance, and two that lean toward the
+    """Three scripted models, all 2,213 documents each: chance, and two that lean toward the
     stereotype."""
     folder = tmp_path_factory.mktemp("runs")
     for name, leaning in LEANINGS.items():

@@ -35,7 +35,7 @@ def row(out, name):
 
 def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot, plan):
     status, out, _ = plan(pilot, "40")
-    assert status == 0 and "bistereo_analogy, org/leaning: 620 of 2,189 documents" in out
+    assert status == 0 and "bistereo_analogy, org/leaning: 620 of 2,213 documents" in out
     content = json.loads(next(pilot.rglob("results_*.json")).read_text())
     numbers = content["configs"]["bistereo_analogy"]["cells"]["numbers"]
     number = {n["metric"]: n for n in numbers if n["group"] is None}["biased_preferences"]
@@ -48,9 +48,9 @@ def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot,
 def test_what_the_task_has_not_is_said_with_the_width_of_all_documents(pilot, plan):
     _, out, text = plan(pilot, "biased_preferences=0.5")
     line = row(out, "biased_preferences")
-    assert "too few" in line and "with all 2,189 the width is" in line
+    assert "too few" in line and "with all 2,213 the width is" in line
     assert (
-        "It is not certain that all of these can be reached with the 2,189 documents of "
+        "It is not certain that all of these can be reached with the 2,213 documents of "
         "bistereo_analogy." in text
     )
 

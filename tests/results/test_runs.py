@@ -71,7 +71,7 @@ def test_what_the_harness_writes_is_read(real):
         assert list(number) == pytest.approx(expected, nan_ok=True)
     assert run.metrics == catalogue.task("bistereo_analogy").measure.metrics
     assert run.tables.keys() == cells.keys()
-    assert "asked 40 of 2,189 documents" in run.warnings
+    assert "asked 40 of 2,213 documents" in run.warnings
     assert abs(run.date.timestamp() - written["date"]) < 3600 * 24 and run.samples[0].is_file()
 
 
