@@ -1,4 +1,3 @@
-import logging
 from configparser import ConfigParser
 
 import pytest
@@ -47,8 +46,7 @@ def test_every_response_is_read_outside_its_reasoning(filter_, text, answer, cap
         *("<think>Neutral? Comedy? 8? Warm: Man", "I cannot answer this question.", ""),
         *("Das beantworte ich nicht.", None, [], [None], 42, ["Not this turn.", text], [text, ""]),
     ]
-    with caplog.at_level(logging.WARNING):
-        answers = filter_().apply([responses, [], ["", "<think>"]], [DOCUMENT] * 3)
+    answers = filter_().apply([responses, [], ["", "<think>"]], [DOCUMENT] * 3)
     assert answers == [
         [answer] * 3 + ["cut off", "refused"] + ["unparsed"] * 6 + [answer, "unparsed"],
         [],

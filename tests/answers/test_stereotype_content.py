@@ -34,44 +34,46 @@ def table_of(text):
     return {phrase.strip(): content_of(content) for phrase, content in rows}
 
 
+WORDS = """
+    hard-working: +assertiveness
+    friendly: +sociability
+    criminal: -morality
+    risk-taker: +assertiveness
+    honest: +morality
+    leader: +assertiveness
+    poor: -status
+    Muslim: religion
+    skillful: +ability
+    marginalized: -status
+    humor: +sociability
+    ambition: +assertiveness
+    rich: +status
+    lazy: -assertiveness
+    caring: +sociability +morality
+    care: +health
+    health: health
+    poor health: -health
+    violence: -morality
+    dedicated: +assertiveness
+    easy: +ability
+    valuable: +status
+    canny: +ability
+    selfish: -morality
+    crime: -morality
+    control: +assertiveness
+    thief: -morality
+    ability: +ability
+    price: +status
+    racist: -morality
+    house: +status
+    naive: -ability
+    agonizing: feelings
+    cool: +sociability -sociability status
+    Cool: +status
+"""
 SMALL = ContentDictionary(
-    (
-        (word, *content)
-        for word, contents in table_of(
-            """
-            hard-working: +assertiveness
-            friendly: +sociability
-            criminal: -morality
-            risk-taker: +assertiveness
-            honest: +morality
-            leader: +assertiveness
-            poor: -status
-            Muslim: religion
-            skillful: +ability
-            marginalized: -status
-            humor: +sociability
-            ambition: +assertiveness
-            rich: +status
-            lazy: -assertiveness
-            caring: +sociability +morality
-            violence: -morality
-            dedicated: +assertiveness
-            easy: +ability
-            valuable: +status
-            canny: +ability
-            selfish: -morality
-            crime: -morality
-            control: +assertiveness
-            thief: -morality
-            ability: +ability
-            price: +status
-            racist: -morality
-            house: +status
-            naive: -ability
-            """
-        ).items()
-        for content in contents
-    )
+    [(word, *entry) for word, content in table_of(WORDS).items() for entry in content],
+    lemmas=[("agonize", "feelings", 0)],
 )
 
 
@@ -145,7 +147,16 @@ def test_spellings_fold_to_one_and_words_that_differ_stay_apart():
             assert (folded(one) == folded(other)) is same, pair
 
 
+# before base forms; rows that contradict each other leave no direction
+AS_WRITTEN = """
+    caring: +sociability +morality
+    poor health: -health
+    agonising: feelings
+    cool: sociability +status
+"""
 BASE_FORMS = """
+    cares: +health
+    agonizes: feelings
     criminals: -morality
     risk-takers: +assertiveness
     Leaders: +assertiveness
@@ -157,6 +168,7 @@ BASE_FORMS = """
     poorer: -status
 """
 PHRASES = """
+    good health: health
     very friendly: +sociability
     extremely lazy: -assertiveness
     the poor: -status
@@ -196,10 +208,10 @@ CONTRARY = """
 
 @pytest.mark.parametrize(
     "rows, how",
-    [(BASE_FORMS, "lemma"), (PHRASES, "phrase"), (CONTRARY, "phrase")],
-    ids=["base forms", "phrases", "contrary"],
+    [(AS_WRITTEN, "written"), (BASE_FORMS, "lemma"), (PHRASES, "phrase"), (CONTRARY, "phrase")],
+    ids=["as written", "base forms", "phrases", "contrary"],
 )
-def test_then_the_base_form_is_looked_up_and_then_what_decides_a_phrase(rows, how):
+def test_what_is_written_comes_before_base_forms_and_these_before_what_decides_a_phrase(rows, how):
     for keyword, content in table_of(rows).items():
         assert SMALL.look_up(keyword) == Found(content, how), keyword
 
@@ -214,39 +226,6 @@ UNKNOWN = [
 
 def test_what_is_not_in_the_dictionary_is_not_found():
     assert [keyword for keyword in UNKNOWN if SMALL.look_up(keyword) != NOTHING] == []
-
-
-RULES = [
-    # what is written comes before base forms, and these before phrases
-    ("caring", [("morality", 1)], "written"),
-    ("cares", [("health", 1)], "lemma"),
-    ("poor health", [("health", -1)], "written"),
-    ("good health", [("health", 0)], "phrase"),
-    # base forms of its own
-    ("agonizes", [("feelings", 0)], "lemma"),
-    ("agonising", [("feelings", 0)], "written"),
-    # rows that contradict each other leave no direction
-    ("cool", [("sociability", 0), ("status", 1)], "written"),
-]
-
-
-@pytest.mark.parametrize("keyword, content, how", RULES)
-def test_which_rows_of_a_dictionary_decide(keyword, content, how):
-    small = ContentDictionary(
-        [
-            ("caring", "morality", 1),
-            ("care", "health", 1),
-            ("poor health", "health", -1),
-            ("health", "health", 0),
-            ("agonizing", "feelings", 0),
-            ("cool", "sociability", 1),
-            ("cool", "sociability", -1),
-            ("Cool", "status", 1),
-            ("cool", "status", 0),
-        ],
-        lemmas=[("agonize", "feelings", 0)],
-    )
-    assert small.look_up(keyword) == Found(content, how)
 
 
 PIECES = [
