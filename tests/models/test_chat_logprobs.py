@@ -16,15 +16,11 @@ import urllib.request
 from contextlib import ExitStack
 from copy import deepcopy
 from functools import reduce
-from itertools import takewhile
 from math import exp, inf, isnan, log
 from operator import getitem
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness import compat, token_counts
@@ -34,7 +30,7 @@ from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.models.replies import Reply, turn
 from lm_eval_bias.results import runs
-from tests.hostile import places
+from tests.hostile import ODD, places
 from tests.mistakes import refused
 from tests.rule_model import evaluate, load
 from tests.serving import Raw, chatting, free_port
@@ -148,20 +144,21 @@ def serve(monkeypatch, failures):
         yield start
 
 
-def requests(*choices, questions=1, chat=True, task="a_task"):
+def requests(*choices, questions=1, chat=True):
     made = []
     for i in range(questions):
         text = json.dumps([{"role": "user", "content": f"Question {i}"}]) if chat else "Question"
-        for j, choice in enumerate(choices):
-            place = {"metadata": (task, i, 1), "task_name": task, "doc_id": i}
-            made.append(Instance("loglikelihood", {}, (text, choice), j, **place))
+        arguments = [(text, choice) for choice in choices]
+        made += [
+            compat.request("loglikelihood", {}, a, j, "a_task", i) for j, a in enumerate(arguments)
+        ]
     return made
 
 
 def written(count):
     settings = {"until": ["x"], "max_gen_toks": 7}
     questions = [request.args[0] for request in requests("a", questions=count)]
-    return [Instance("generate_until", {}, (question, settings), 0) for question in questions]
+    return [compat.request("generate_until", {}, (q, settings), 0, "a_task", 0) for q in questions]
 
 
 def probabilities(lm, *choices):
@@ -394,8 +391,8 @@ def hanging():
     time.sleep(60)  # in a thread that nobody waits for
 
 
-def zipped(size):
-    return Raw(200, gzip.compress(b" " * size), {"Content-Encoding": "gzip"})
+def zipped(content):
+    return Raw(200, gzip.compress(content), {"Content-Encoding": "gzip"})
 
 
 @pytest.mark.parametrize(
@@ -405,27 +402,21 @@ def zipped(size):
         Raw(200, b'{"choices": [{"ind'),
         Raw(200, b'{"error": "no provider"}'),
         Raw(200, b" " * 70_000),
-        zipped(70_000),
+        zipped(b" " * 70_000),
         Raw(200, b"no gzip", {"Content-Encoding": "gzip"}),
         hanging,
     ],
 )
 def test_a_call_that_failed_is_made_again(serve, fault, monkeypatch):
+    """And the reply is read that comes at last, compressed."""
     monkeypatch.setattr(chat_calls, "LARGEST", 65_536)
     server = Server()
-    server.faults = [fault, fault]
+    server.faults = [fault, fault, zipped(json.dumps(server.answer(BODY)).encode())]
     lm = serve(server, timeout=1 if fault is hanging else 60)
     assert probabilities(lm, "a", "b") == HALF
-    assert len(server.bodies) == 3
+    assert len(server.bodies) == 1 + 3
     used = lm.get_model_info()["api_usage"]
     assert (used["calls"], used["failed_calls"]) == (1, 2)
-
-
-def test_a_reply_that_is_compressed_is_read(serve):
-    server = Server()
-    whole = json.dumps(server.answer(BODY)).encode()
-    server.faults = [Raw(200, gzip.compress(whole), {"Content-Encoding": "gzip"})]
-    assert probabilities(serve(server), "a", "b") == HALF
 
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -499,15 +490,9 @@ def test_a_question_held_back_by_a_filter_is_unanswered(serve, language, choices
 
 
 SHORT, LONG = LIMITS = ["max_tokens", "max_completion_tokens"]
-OPENAI_SAYS = (
-    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-    "'max_completion_tokens' instead."
-)
 
 
-@pytest.mark.parametrize(
-    "says", ["", OPENAI_SAYS, '{"input": "' + "x" * 500 + '"} max_tokens'], ids=["", "OpenAI", "*"]
-)
+@pytest.mark.parametrize("says", ["", '{"input": "' + "x" * 500 + '"} max_tokens'])
 def test_a_server_that_refuses_the_name_of_the_limit_gets_the_other_one_from_then_on(serve, says):
     server = Server(refused=[SHORT], says=says)
     lm = serve(server, max_retries=1)
@@ -675,31 +660,27 @@ def test_usage_that_cannot_be_counts_as_unsaid(serve, usage):
         probabilities(serve(Server(usage=usage), max_cost=1, **PRICES), "a", "b")
 
 
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(st.characters(), max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=5,
-)
 WHOLE = Server(usage={"cost": 1, "prompt_tokens": 1}, prompt_logprobs=[{}]).answer(BODY)
 
 
-@given(st.sampled_from(list(places(WHOLE))), ANYTHING)
-def test_any_reply_is_read_or_refused_by_a_sentence(path, other):
-    reply = deepcopy(WHOLE)
+@pytest.mark.parametrize("path", places(WHOLE), ids=str)
+def test_any_reply_is_read_or_refused_by_a_sentence(path):
     *above, last = path
-    reduce(getitem, above, reply)[last] = other
-    try:
-        read = Reply.read(json.dumps(reply))
-    except ValueError as error:
-        assert str(error)
-        return
-    assert read.text is None or isinstance(read.text, str)
-    for count in (read.tokens_read, read.tokens_written, read.dollars):
-        assert count is None or 0 <= count < inf
-    if read.top:
-        assert read.top.mass <= 1.01
-        assert all(isinstance(text, bytes) and p > 0 for text, p in read.top.tokens)
-    turn(read, read)
+    for other in ODD:
+        reply = deepcopy(WHOLE)
+        reduce(getitem, above, reply)[last] = other
+        try:
+            read = Reply.read(json.dumps(reply))
+        except ValueError as error:
+            assert str(error)
+            continue
+        assert read.text is None or isinstance(read.text, str)
+        for count in (read.tokens_read, read.tokens_written, read.dollars):
+            assert count is None or 0 <= count < inf
+        if read.top:
+            assert read.top.mass <= 1.01
+            assert all(isinstance(text, bytes) and p > 0 for text, p in read.top.tokens)
+        turn(read, read)
 
 
 # ---- Where keys go
@@ -765,35 +746,26 @@ def test_the_record_and_the_report_say_what_was_not_seen(serve, tmp_path):
 class Real:
     """The small real model behind the protocol: what a server computes, without one's batching."""
 
-    def __init__(self, folder):
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+    address = None
 
-        self.torch, self.lock, self.address = torch, threading.Lock(), None
+    def __init__(self, folder):
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-        self.read, self.cache = [], DynamicCache()  # the tokens before, which most calls share
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
 
     def answer(self, body):
         begun = body["messages"][-1]["role"] == "assistant"
         ways = {"continue_final_message": True} if begun else {"add_generation_prompt": True}
         text = self.tokenizer.apply_chat_template(body["messages"], tokenize=False, **ways)
-        ids = self.tokenizer(text, add_special_tokens=False).input_ids
-        with self.lock, self.torch.no_grad():
-            both = zip(self.read, ids[:-1], strict=False)
-            same = len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
-            if same < len(self.read):
-                self.cache.crop(same - len(self.read))
-            self.read = ids
-            given = self.torch.tensor([ids[same:]])
-            logits = self.model(given, past_key_values=self.cache).logits[0, -1]
-            values, tokens = logits.log_softmax(-1).topk(body["top_logprobs"])
+        ids = self.tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
+        logits = self.model(ids).logits[0, -1]
+        values, tokens = logits.log_softmax(-1).topk(body["top_logprobs"])
         shown = [
             {"token": self.tokenizer.decode([t]), "logprob": v}
             for v, t in zip(values.tolist(), tokens.tolist(), strict=True)
         ]
-        choice = {"index": 0, "logprobs": {"content": [{"top_logprobs": shown}]}}
-        return {"choices": [choice], "usage": {"prompt_tokens": len(ids)}}
+        return {**showing(*shown), "usage": {"prompt_tokens": ids.shape[1]}}
 
 
 @pytest.mark.slow
@@ -863,5 +835,7 @@ def answers_at(address):
 def answer_of(lm, question):
     prompt = lm.apply_chat_template([{"role": "user", "content": question}])
     settings = {"until": ["\n\n"], "max_gen_toks": 12, "do_sample": False}
-    [text] = lm.generate_until([Instance("generate_until", {}, (prompt, settings), 0)])
+    [text] = lm.generate_until(
+        [compat.request("generate_until", {}, (prompt, settings), 0, "a_task", 0)]
+    )
     return text
