@@ -1,7 +1,6 @@
 """Sampled answers of hf-prefix: the distribution is that of the harness's hf, each answer has
 random numbers of its own."""
 
-import random
 from collections import Counter
 
 import numpy as np
@@ -170,45 +169,34 @@ def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share():
 # ---- Seeds
 
 
-def documents(count=6, repeats=5):
-    """Several lengths and settings, some greedy, two documents with the same prompt."""
-    rng = random.Random(2)
-    words = ["sun", "rain", "tree", "stone"]
+def documents():
+    """Several lengths and settings, some greedy, two documents that are alike; five repeats."""
     settings = [
         {**PLAIN, "max_gen_toks": 9},
         {**PLAIN, "max_gen_toks": 5, "until": ["e", "a"], "temperature": 2.0},
         {"until": [], "max_gen_toks": 7},
     ]
-    prompts = ["Say: " + " ".join(rng.choices(words, k=1 + i % 4)) for i in range(count - 1)]
-    prompts.append(prompts[0])
-    return [
-        repeated(p, settings[i % 3 if i < count - 1 else 0], repeats, i)
-        for i, p in enumerate(prompts)
-    ]
+    prompts = ["sun", "rain tree", "stone sun rain", "sun", "tree rain rain stone", "stone"]
+    return [repeated("Say: " + p, settings[i % 3], 5, i) for i, p in enumerate(prompts)]
 
 
 def flat(lists):
     return [one for many in lists for one in many]
 
 
-def test_a_seed_gives_the_same_answers_whatever_the_packs_are(llama, monkeypatch):
-    requests = flat(documents(4, 3))
-    found = answers(prefix(llama), requests)
-    assert answers(prefix(llama), requests) == found
-    assert answers(prefix(llama), requests, seed=2) != found
+def test_a_seed_gives_the_same_answers_whatever_the_packs_are_and_is_asked_beside_them(llama):
+    """Also in another order, and where the harness divides the documents among processes."""
+    asked = documents()
+    found = answers(prefix(llama), flat(asked))
+    assert answers(prefix(llama), flat(asked), seed=2) != found
     for options in (
+        {},
         {"pack_tokens": 1},
         {"pack_tokens": 7, "held": 0},
         {"pack_tokens": 37},
         {"batch_size": "auto"},
     ):
-        assert answers(prefix(llama, **options), requests) == found, options
-
-
-def test_answers_do_not_depend_on_what_is_asked_beside_them(llama):
-    """Order, other requests, and the processes among which the harness divides the documents."""
-    asked = documents()
-    found = answers(prefix(llama), flat(asked))
+        assert answers(prefix(llama, **options), flat(asked)) == found, options
     for order in (range(0, 6, 2), range(1, 6, 2), range(5, -1, -1)):
         others = answers(prefix(llama), flat(asked[i] for i in order))
         assert others == flat(found[5 * i : 5 * i + 5] for i in order)
@@ -244,11 +232,12 @@ def certain(greedy):
 @pytest.mark.parametrize("name", tiny.slow_but(["Llama"], ("Llama", "Gemma3", "Bloom", "Mamba")))
 def test_answers_end_where_those_of_hf_end(name):
     """Stop strings, lengths, prompts that are cut: all of the greedy requests, drawn among one
-    token, and some greedy ones between."""
+    token, and between them some greedy ones, and beams, which go the way of hf."""
     model = tiny.model(name)
     requests = flat(
         (certain(r), r) if i % 2 else (certain(r),) for i, r in enumerate(tiny.prompts())
     )
+    requests.insert(3, request("sun ", max_gen_toks=5, num_beams=3))
     expected = answers(hf(model), requests)
     for options in ({}, {"pack_tokens": 37}):
         assert answers(prefix(model, **options), requests) == expected
@@ -275,11 +264,3 @@ def test_a_length_in_the_model_s_own_settings_goes_before_that_of_a_request():
     model.generation_config.max_new_tokens = 2
     requests = [certain(r) for r in tiny.prompts()]
     assert answers(prefix(model), requests) == answers(hf(model), requests)
-
-
-def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
-    beams = request("sun ", max_gen_toks=5, num_beams=3)
-    others = flat(documents(3, 2))
-    found = answers(prefix(llama), [*others[:2], beams, *others[2:]])
-    assert found[2:3] == answers(hf(llama), [beams])
-    assert found[:2] + found[3:] == answers(prefix(llama), others)
