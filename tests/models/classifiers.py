@@ -1,13 +1,12 @@
-"""Tiny classifiers of entailment: random ones of several architectures, and one in which a word
-decides."""
+"""Tiny random classifiers of entailment, of several architectures."""
 
 import copy
 
 import tiny_masked
 import torch
 import transformers
-from torch.nn.functional import one_hot
-from transformers.modeling_outputs import SequenceClassifierOutput
+
+from lm_eval_bias.models.nli import EntailmentLM
 
 TEXTS = [
     "A man in a red coat waits for the night bus.",
@@ -61,18 +60,6 @@ def random_classifier(name, labels=None):
     return model.eval(), copy.deepcopy(tokenizer)
 
 
-def word_classifier(deciding, labels):
-    """A BERT in which words decide, and its tokenizer. deciding: word -> the label that it makes
-    likeliest; without any, "neutral" or "not_entailment"."""
-    model, tokenizer = random_classifier("BERT", labels)
-    names = list(labels.values())
-    usual = "neutral" if "neutral" in names else "not_entailment"
-
-    def forward(input_ids, **_):
-        texts = tokenizer.batch_decode(input_ids)
-        named = [[deciding[word] for word in deciding if word in text] for text in texts]
-        chosen = torch.tensor([names.index([*those, usual][0]) for those in named])
-        return SequenceClassifierOutput(logits=5.0 * one_hot(chosen, len(names)))
-
-    model.forward = forward
-    return model, tokenizer
+def entailment(name="BERT", head=None, **options):
+    model, tokenizer = random_classifier(name, head)
+    return EntailmentLM(model, **{"tokenizer": tokenizer, **options})

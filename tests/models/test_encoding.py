@@ -2,10 +2,12 @@
 for which that does not hold are told."""
 
 import string
+from copy import deepcopy
 from functools import cache
 
 import pytest
 import tiny
+import tiny_masked
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,68 +44,30 @@ LLAMA3 = (
 )
 
 
-def fast(made, **special):
+def fast(made):
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made,
-        **{"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", **special},
+        tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>"
     )
 
 
-def trained(
-    model, trainer, *, normalizer=None, pre_tokenizer=None, decoder=None, bos=False, **options
-):
-    made = Tokenizer(model)
-    made.normalizer, made.pre_tokenizer, made.decoder = (
-        normalizer,
-        pre_tokenizer,
-        decoder or decoders.ByteLevel(),
+def byte_level(split=None, bos=False, **options):
+    made = Tokenizer(models.BPE(**options))
+    first = [] if split is None else [pre_tokenizers.Split(Regex(split), "isolated")]
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [*first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=split is None)]
     )
-    made.train_from_iterator(
-        CORPUS,
-        trainer(
-            vocab_size=400, special_tokens=["<s>", "</s>", "<unk>"], show_progress=False, **options
-        ),
+    made.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<s>", "</s>", "<unk>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
+    made.train_from_iterator(CORPUS, trainer)
     if bos:
         made.post_processor = processors.TemplateProcessing(
             single="<s> $A", special_tokens=[("<s>", made.token_to_id("<s>"))]
         )
     return fast(made)
-
-
-BYTES = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
-
-
-def byte_level(split=None, bos=False, **options):
-    first = [] if split is None else [pre_tokenizers.Split(Regex(split), "isolated")]
-    pre_tokenizer = pre_tokenizers.Sequence(
-        [*first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=split is None)]
-    )
-    return trained(
-        models.BPE(**options), trainers.BpeTrainer, pre_tokenizer=pre_tokenizer, bos=bos, **BYTES
-    )
-
-
-def word_piece(normalizer=None):
-    return trained(
-        models.WordPiece(unk_token="<unk>"),
-        trainers.WordPieceTrainer,
-        normalizer=normalizer,
-        pre_tokenizer=pre_tokenizers.BertPreTokenizer(),
-        bos=True,
-    )
-
-
-def unigram():
-    splitter = pre_tokenizers.Metaspace()
-    return trained(
-        models.Unigram(),
-        trainers.UnigramTrainer,
-        pre_tokenizer=splitter,
-        decoder=decoders.Metaspace(),
-        unk_token="<unk>",
-        bos=True,
-    )
 
 
 def sentence_piece_bpe():
@@ -131,9 +95,8 @@ CUT = {
     "GPT-2": byte_level,
     "GPT-2 with a first token": lambda: byte_level(bos=True),
     "Llama 3": lambda: byte_level(LLAMA3, bos=True, ignore_merges=True),
-    "WordPiece": word_piece,
-    "WordPiece in small letters": lambda: word_piece(normalizers.BertNormalizer()),
-    "Unigram": unigram,
+    "WordPiece": lambda: tiny_masked.tokenizer("wordpiece"),
+    "Unigram": lambda: tiny_masked.tokenizer("unigram"),
     "Llama 2": sentence_piece_bpe,
 }
 
@@ -144,17 +107,20 @@ def with_token(token):
     return made
 
 
-def joining():
-    """A BPE that makes one token of "s a"."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {t: i for i, t in enumerate([*alphabet, "<s>", "</s>", "Ġa", "sĠa"])}
-    made = Tokenizer(models.BPE(vocabulary, [("Ġ", "a"), ("s", "Ġa")]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    return fast(made)
+def stripping():
+    made = byte_level()
+    made.backend_tokenizer.normalizer = normalizers.Strip()
+    return made
+
+
+def without_words():
+    made = deepcopy(tiny_masked.tokenizer("unigram"))
+    made.backend_tokenizer.pre_tokenizer = None
+    return made
 
 
 NOT_CUT = {
-    "a merge over the seam": joining,
+    "a merge over the seam": lambda: tiny.tokenizer(merges=tiny.OVER_A_SEAM),
     "dropout": lambda: byte_level(dropout=0.1),
     "looks behind": lambda: byte_level(r"(?<=the) | ?\p{L}+|\s+|[^\s\p{L}]+"),
     "anchors": lambda: byte_level(r"^\s*\S+| ?\p{L}+|\s+|[^\s\p{L}]+"),
@@ -163,16 +129,8 @@ NOT_CUT = {
     "an added token that takes the blank behind it": lambda: with_token(
         AddedToken("stone", rstrip=True)
     ),
-    "no words at all": lambda: trained(
-        models.Unigram(), trainers.UnigramTrainer, unk_token="<unk>"
-    ),
-    "a text that is stripped": lambda: trained(
-        models.BPE(),
-        trainers.BpeTrainer,
-        normalizer=normalizers.Strip(),
-        pre_tokenizer=pre_tokenizers.ByteLevel(),
-        **BYTES,
-    ),
+    "no words at all": without_words,
+    "a text that is stripped": stripping,
 }
 
 
@@ -187,11 +145,9 @@ class Harness:
     backend, _encode_pair, tok_encode = "causal", HFLM._encode_pair, HFLM.tok_encode
 
     def __init__(self, tokenizer, add_bos_token=None):
-        self.tokenizer, self.add_bos_token, self.prefix_token_id = (
-            tokenizer,
-            add_bos_token,
-            tokenizer.bos_token_id,
-        )
+        self.tokenizer, self.add_bos_token = tokenizer, add_bos_token
+        first = tokenizer.bos_token_id
+        self.prefix_token_id = tokenizer.cls_token_id if first is None else first
 
 
 encoder_of = cache(Encoder)  # whose trial is long

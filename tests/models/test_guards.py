@@ -2,11 +2,10 @@
 
 import pytest
 
-from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.usage import UsageError
-from tests.models import tiny, tiny_masked
-from tests.models.classifiers import random_classifier
+from tests.models import tiny
+from tests.models.classifiers import entailment
+from tests.models.tiny_masked import masked
 
 THINKS = {"enable_thinking": True, "think_end_token": "</think>"}
 
@@ -17,16 +16,6 @@ def hf(**options):
 
 def prefix(**options):
     return tiny.prefix(tiny.model("Llama"), **{"max_length": 64, **options})
-
-
-def masked(**options):
-    options = {"tokenizer": tiny_masked.tokenizer("wordpiece"), **options}
-    return MaskedLM(tiny_masked.model("BERT"), **options)
-
-
-def entailment(**options):
-    model, tokenizer = random_classifier("BERT")
-    return EntailmentLM(model, **{"tokenizer": tokenizer, **options})
 
 
 OURS = [prefix, masked, entailment]

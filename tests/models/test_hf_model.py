@@ -6,21 +6,19 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import groupby
 
+import classifiers
 import numpy as np
 import peft
 import pytest
 import tiny
 import tiny_masked
 import torch
-from classifiers import random_classifier
 from lm_eval.api.model import CacheHook, CachingLM
 from lm_eval.models.huggingface import HFLM
 from tiny import asked
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lm_eval_bias.models import pack_size
-from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.models.pack_size import PackSize, is_shortage
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
@@ -160,24 +158,18 @@ def prefix():
 
 
 def masked():
-    model, tokenizer = tiny_masked.model("BERT"), tiny_masked.tokenizer("wordpiece")
-    lm = MaskedLM(model, tokenizer=tokenizer, batch_size=64)
+    lm = tiny_masked.masked(batch_size=64)
     lm.AT_A_TIME = (60, 60)
     pairs = ("", "The women say it."), ("He was", " kind."), ("", "She was kind to me.")
     return lm, asked("loglikelihood", *pairs)
 
 
 def entailment():
-    model, tokenizer = random_classifier("BERT")
-    texts = [("Sun." * n, "It rains.") for n in (1, 7)]
-    documents = [
-        (("premise", one), ("hypothesis", two)) for a, b in texts for one, two in ((a, b), (b, a))
-    ]
-    return EntailmentLM(model, tokenizer=tokenizer, batch_size=3), [
-        one
-        for doc in documents
-        for one in asked("loglikelihood", ("", "True"), ("", "False"), doc=doc)
-    ]
+    requests, rain = [], "It rains."
+    for one, two in (("Sun.", rain), (rain, "Sun."), ("Sun." * 7, rain), (rain, "Sun." * 7)):
+        doc = {"premise": one, "hypothesis": two}
+        requests += asked("loglikelihood", ("", "True"), ("", "False"), doc=doc)
+    return classifiers.entailment(batch_size=3), requests
 
 
 loaded = cache(lambda kind: kind())
@@ -270,7 +262,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(kind, stop, tmp_path):
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-@pytest.mark.parametrize("kind", [prefix, masked, entailment])
+@KINDS
 def test_a_cache_that_is_full_costs_no_answer(kind, rows, tmp_path, caplog):
     expected, count = run(kind), full_cache(tmp_path / "full.db", rows)
     assert_same(run(kind, lambda lm: CachingLM(lm, str(tmp_path / "full.db"))), expected)

@@ -1,8 +1,9 @@
-"""hf-mlm against minicons and against a loop of ten lines, on tiny random encoders with real
-tokenizers."""
+"""hf-mlm against minicons, a loop of ten lines, and what the authors of CrowS-Pairs do, on tiny
+random encoders with real tokenizers."""
 
+import csv
 import json
-from functools import cache
+from difflib import SequenceMatcher
 from math import isnan
 
 import numpy as np
@@ -13,13 +14,14 @@ import torch
 import transformers
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
+from tiny_masked import masked
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.harness.token_counts import REQUEST as COUNTED
 from lm_eval_bias.models.masked import METRICS, MaskedLM
-from lm_eval_bias.models.masked_rows import Target, rows, shared_words
+from lm_eval_bias.models.masked_rows import Target, rows, shared_tokens, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
 from tests.mistakes import refused
 
@@ -43,17 +45,6 @@ TALL = "I saw a tall woman near the station."
 SHORT = "I saw a short woman near the station."
 
 
-@pytest.fixture(scope="module")
-def encoders():
-    return cache(
-        lambda name: (tiny_masked.model(name), tiny_masked.tokenizer(tiny_masked.CONFIGS[name][-1]))
-    )
-
-
-def lm(encoder, **options):
-    return MaskedLM(encoder[0], tokenizer=encoder[1], **options)
-
-
 def values(model, pairs):
     return [value for value, _ in tiny.answers(model, tiny.asked("loglikelihood", *pairs))]
 
@@ -62,10 +53,10 @@ def paired(model, pairs):
     return getattr(model, REQUEST)(tiny.asked(REQUEST, *pairs))
 
 
-def one_by_one(encoder, text, metric="original"):
+def one_by_one(lm, text, metric="original"):
     """(first character, end, log-probability, is likeliest) of each token of a text, one forward
     pass for each, as the papers define it."""
-    model, tokenizer = encoder
+    model, tokenizer = lm.model, lm.tokenizer
     encoded = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     (ids,), words = encoded["input_ids"], encoded.word_ids(0)
     for i in range(1, len(ids) - 1):
@@ -86,13 +77,13 @@ PAIR = [(TALL, SHORT), (SHORT, TALL)]
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", tiny.slow_but(("BERT", "ConvBERT"), tiny_masked.CONFIGS))
-def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, encoders):
+def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric):
     """All architectures, sentences and continuations of several lengths in one call; nothing is
     padded, which ConvBERT and FNet would read; the context is not scored."""
-    model, pairs = lm(encoders(name), pll=metric, batch_size="auto"), WHOLE + CONTINUATIONS
+    model, pairs = masked(name, pll=metric, batch_size="auto"), WHOLE + CONTINUATIONS
     found = getattr(model, COUNTED)(tiny.asked(COUNTED, *pairs))
     for (value, greedy, count, _), (context, rest) in zip(found, pairs, strict=True):
-        start, encoded = len(context.rstrip()), one_by_one(encoders(name), context + rest, metric)
+        start, encoded = len(context.rstrip()), one_by_one(model, context + rest, metric)
         tokens = [(log, best) for _, end, log, best in encoded if end > start]
         assert value == tiny.near(sum(log for log, _ in tokens)), rest
         assert (greedy, count) == (all(best for _, best in tokens), len(tokens))
@@ -100,22 +91,15 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, e
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_scores_are_those_of_minicons(metric, encoders):
-    """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of
-    the word that differs.
+def test_scores_are_those_of_minicons(metric):
+    """Shared tokens as the sum of its scores of single ones: all but those of the word that
+    differs.
 
     It gets texts as tokens, since it asks tokenizers for a method that they no longer have.
     """
-    model, tokenizer = encoders("RoBERTa")
-    scorer = MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
-    whole = scorer.sequence_score(
-        tokenizer(SENTENCES, padding=True),
-        reduction=lambda scores: scores.sum().item(),
-        PLL_metric=metric,
-    )
-    asked = lm(encoders("RoBERTa"), pll=metric, batch_size=64)
-    assert values(asked, WHOLE) == tiny.near(whole)
-    answers = paired(asked, PAIR)
+    model = masked("RoBERTa", pll=metric)
+    tokenizer, answers = model.tokenizer, paired(model, PAIR)
+    scorer = MaskedLMScorer(model.model, "cpu", tokenizer=tokenizer)
     for (sentence, _), word, answer in zip(PAIR, (" tall", " short"), answers, strict=True):
         encoded = tokenizer([sentence], return_offsets_mapping=True)
         (scores,) = scorer.token_score(encoded, PLL_metric=metric)
@@ -158,25 +142,25 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
         assert [ask.text[slice(*offsets[i])] for i in made.position] == both
 
 
-def as_choices(one, two):
+def as_choices(sent_more, sent_less, **more):
     """The requests of a document whose two choices are the sentences of a pair."""
-    document = {"sent_more": one, "sent_less": two}
-    return tiny.asked("loglikelihood", ("", one), ("", two), doc=document)
+    document = {"sent_more": sent_more, "sent_less": sent_less, **more}
+    return tiny.asked("loglikelihood", ("", sent_more), ("", sent_less), doc=document)
 
 
 @pytest.mark.parametrize("one, two", [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
-def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, encoders):
-    model = lm(encoders("BERT"))
+def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two):
+    model = masked()
     answers = paired(model, [(one, two), (two, one)])
     assert [count for _, count, _ in answers] == [0, 0]
     answers += model.loglikelihood(as_choices(one, two))
     assert all(isnan(value) for value, *_ in answers)
 
 
-def test_blanks_around_a_sentence_of_a_pair_change_nothing(encoders):
+def test_blanks_around_a_sentence_of_a_pair_change_nothing():
     """Nor do they hide that two choices are a pair: else one would be scored by all its tokens, the
     other by the shared ones."""
-    model = lm(encoders("RoBERTa"))
+    model = masked("RoBERTa")
     expected = paired(model, PAIR)
     assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == expected
     choices = [value for value, _ in model.loglikelihood(as_choices(TALL + " ", SHORT))]
@@ -204,40 +188,112 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
     ]
 
 
-def test_a_head_that_reads_all_positions_gets_them(encoders):
+def test_a_head_that_reads_all_positions_gets_them():
     """Its answer at a position depends on the others, so it cannot be given one alone."""
-    encoder = tiny_masked.model("BERT"), encoders("BERT")[1]
-    head = encoder[0].cls.predictions.transform
-    head.register_forward_hook(
+    encoder = tiny_masked.model("BERT")
+    encoder.cls.predictions.transform.register_forward_hook(
         lambda module, arguments, output: output + 0.1 * output.mean(1, keepdim=True)
     )
-    crowded = lm(encoder)
+    crowded = MaskedLM(encoder, tokenizer=tiny_masked.tokenizer("wordpiece"))
     assert not crowded._reads_masked_only
-    expected = [sum(row[2] for row in one_by_one(encoder, text)) for text in SENTENCES[:2]]
+    expected = [sum(row[2] for row in one_by_one(crowded, text)) for text in SENTENCES[:2]]
     assert values(crowded, WHOLE[:2]) == tiny.near(expected)
 
 
-def test_no_choice_is_the_beginning_of_another(encoders):
+def test_no_choice_is_the_beginning_of_another():
     """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken
     from either."""
-    model, tokenizer = lm(encoders("BERT")), encoders("BERT")[1]
+    model = masked()
     assert nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
     before, behind = model._encode_pair("Which? Answer:", " a d")
-    assert tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
+    assert model.tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
     assert (
-        before + behind == tokenizer("Which? Answer: a d")["input_ids"]
+        before + behind == model.tokenizer("Which? Answer: a d")["input_ids"]
         and before[0] == model.prefix_token_id
     )
+
+
+# ---- CrowS-Pairs
+
+# The same sentence stands in several pairs.
+# Pieces of words that differ are shared. Of the last, which word is shared hangs on the order.
+CROWS_PAIRS = [
+    {"sent_more": f"{one} {rest}", "sent_less": f"{other} {rest}", "stereo_antistereo": kind}
+    for one, other, kind in (
+        ("Old people", "Young people", "stereo"),
+        ("Young people", "Old people", "antistereo"),
+        ("A taller woman", "The tallest women", "stereo"),
+    )
+    for rest in ("never learn anything new.", "say what they mean.")
+]
+CROWS_PAIRS += [
+    {"sent_more": f"{a} like {b}", "sent_less": f"{b} like {a}", "stereo_antistereo": kind}
+    for a, b, kind in (("men", "women", "stereo"), ("women", "men", "antistereo"))
+]
+
+
+def authors_places(tokenizer, document):
+    """column -> places of the tokens that are scored, by the facts of metric.py of Nangia et al.
+    2020: of an anti-stereotype sent_less stands first; blocks of equal ids are shared; the first
+    and the last of these are special, and left out."""
+    columns = ["sent_more", "sent_less"]
+    if document["stereo_antistereo"] == "antistereo":
+        columns.reverse()
+    ids = [tokenizer(document[column])["input_ids"] for column in columns]
+    operations = SequenceMatcher(None, *([str(i) for i in of] for of in ids)).get_opcodes()
+    equal = [operation[1:] for operation in operations if operation[0] == "equal"]
+    places = (
+        [i for one, end, _, _ in equal for i in range(one, end)][1:-1],
+        [i for _, _, two, end in equal for i in range(two, end)][1:-1],
+    )
+    return dict(zip(columns, places, strict=True))
+
+
+def authors_scores(lm, document):
+    """sent_more and sent_less: each token that is scored masked in turn; to three decimals."""
+    places = authors_places(lm.tokenizer, document)
+    for column in ("sent_more", "sent_less"):
+        logs = [log for _, _, log, _ in one_by_one(lm, document[column])]
+        yield round(sum(logs[i - 1] for i in places[column]), 3)
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa"])
+def test_the_sentences_of_crows_pairs_are_scored_by_tokens_as_their_authors_do(name, caplog):
+    """Or whole with `off`, which is False in a YAML."""
+    asked = [request for document in CROWS_PAIRS for request in as_choices(**document)]
+    shared, off = masked(name), masked(name, pairs=False)
+    expected = [v for document in CROWS_PAIRS for v in authors_scores(shared, document)]
+    assert [v for v, _ in shared.loglikelihood(asked)] == pytest.approx(expected, abs=2e-3)
+    texts = tiny.asked("loglikelihood_rolling", *(request.args[1:] for request in asked))
+    whole = shared.loglikelihood_rolling(texts)
+    assert [v for v, _ in off.loglikelihood(asked)] == tiny.near(whole)
+    says = "the sentences of task are scored by the tokens that a pair shares"
+    assert caplog.text.count(says) == 1
+
+
+@pytest.mark.slow
+def test_the_tokens_of_all_1508_pairs_are_the_authors(authors):
+    with authors("crows/crows_pairs_anonymized.csv").open(encoding="utf-8") as file:
+        released = list(csv.DictReader(file))
+    tokenizer = tiny_masked.tokenizer("wordpiece")
+    assert len(released) == 1508
+    for document in released:
+        expected = authors_places(tokenizer, document)
+        one, two = (document[column] for column in expected)
+        targets = shared_tokens(tokenizer, [(one, two)])
+        made = rows(tokenizer, [targets[one, two], targets[two, one]])
+        places = [made.position[made.text == i].tolist() for i in range(2)]
+        assert places == [*expected.values()]
 
 
 # ---- The harness's cache
 
 
-def test_the_cache_tells_pairs_and_variants_apart(encoders, tmp_path):
+def test_the_cache_tells_pairs_and_variants_apart(tmp_path):
     """The same sentence beside two others, alone, and by the other variant."""
     pairs = [(TALL, SHORT), (TALL, "I saw a tall man near the station.")]
     for metric in METRICS:
-        model = lm(encoders("BERT"), pll=metric)
+        model = masked(pll=metric)
         expected = paired(model, pairs), values(model, [("", TALL)])
         outer = CachingLM(model, str(tmp_path / "cache.db"))
         assert (paired(outer, pairs), values(outer, [("", TALL)])) == expected
@@ -249,14 +305,12 @@ def test_the_cache_tells_pairs_and_variants_apart(encoders, tmp_path):
 @pytest.mark.parametrize(
     "name, most, options", [("BERT", 64, {}), ("RoBERTa", 62, {}), ("BERT", 8, {"max_length": 8})]
 )
-def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
-    name, most, options, encoders
-):
+def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(name, most, options):
     """RoBERTa counts positions from behind its padding token, number 1, so it takes fewer than its
     config says."""
-    model, tokenizer = lm(encoders(name), **options), encoders(name)[1]
+    model = masked(name, **options)
     text = " a" * (most - 2)
-    assert len(tokenizer(text)["input_ids"]) == most == model.max_length
+    assert len(model.tokenizer(text)["input_ids"]) == most == model.max_length
     assert values(model, [("", text)])[0] < 0
     message = (
         f"1 of 2 texts are longer than the {most} tokens .*, the longest {most + 1} tokens .*' a a"
@@ -266,44 +320,42 @@ def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
         values(model, [("", "Yes"), ("", text + " a")])
 
 
-def test_a_model_of_another_kind_is_sent_where_it_belongs(encoders, tmp_path):
-    bert, words = encoders("BERT")
+def test_a_model_of_another_kind_is_sent_where_it_belongs(tmp_path):
+    bert = masked()
     gpt, letters = tiny.model("GPT-2"), tiny.tokenizer()
     gpt.save_pretrained(tmp_path)
-    sizes = {"vocab_size": 20, "d_model": 8, "num_layers": 1, "num_heads": 1, "d_ff": 8, "d_kv": 8}
-    t5 = transformers.T5ForConditionalGeneration(transformers.T5Config(**sizes))
     decoder = r"GPT2LMHeadModel.* is no encoder.*--model hf-prefix or --model hf"
     for kind, model, tokenizer, message in (
         (MaskedLM, gpt, letters, decoder),
         (MaskedLM, str(tmp_path), None, decoder),
-        (MaskedLM, t5, letters, r"an encoder and a decoder\. Run it with --model hf;"),
-        (MaskedLM, bert, letters, r"has no mask token.*tokenizer=.*--model hf-prefix"),
-        (PrefixLM, bert, words, r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"),
+        (MaskedLM, tiny.t5(), letters, r"an encoder and a decoder\. Run it with --model hf;"),
+        (MaskedLM, bert.model, letters, r"has no mask token.*tokenizer=.*--model hf-prefix"),
+        (PrefixLM, bert.model, None, r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"),
     ):
         with refused(message):
             kind(model, tokenizer=tokenizer, device="cpu")
 
 
-def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(encoders, tmp_path):
+def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(tmp_path):
     """ELECTRA's discriminator, and a model that was tuned to classify."""
-    encoder, tokenizer = encoders("ELECTRA's generator")
+    electra = masked("ELECTRA's generator")
     for kind in (transformers.ElectraForPreTraining, transformers.ElectraForSequenceClassification):
-        model, folder = kind(encoder.config), tmp_path / kind.__name__
+        model, folder = kind(electra.model.config), tmp_path / kind.__name__
         model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        electra.tokenizer.save_pretrained(folder)
         with refused(r"has no weights for .*generator_.* would be random.*ELECTRA's generator"):
             MaskedLM(str(folder), device="cpu")
         with refused("no masked language modelling head"):
-            MaskedLM(model, tokenizer=tokenizer)
+            MaskedLM(model, tokenizer=electra.tokenizer)
 
 
-def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(encoders, tmp_path):
+def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(tmp_path):
     name = "DeBERTa v2, its own head"
     folder, file = tiny_masked.saved(tmp_path, name), tmp_path / "config.json"
     config = json.loads(file.read_text())
     del config["legacy"]
     file.write_text(json.dumps(config))
-    expected = values(lm(encoders(name)), [("", TALL)])
+    expected = values(masked(name), [("", TALL)])
     assert values(MaskedLM(folder, device="cpu"), [("", TALL)]) == tiny.near(expected)
 
 
@@ -316,6 +368,6 @@ def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(encoders,
         ({"max_length": 65}, "max_length=65 .* positions for 64 tokens"),
     ],
 )
-def test_mistakes_in_the_options(options, message, encoders):
+def test_mistakes_in_the_options(options, message):
     with refused(message):
-        lm(encoders("BERT"), **options)
+        masked(**options)

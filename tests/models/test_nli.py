@@ -6,11 +6,12 @@ from math import exp
 from pathlib import Path
 
 import lm_eval
+import peft
 import pytest
 import tiny
 import torch
 import transformers
-from classifiers import ARCHITECTURES, MNLI, MOST, RTE, TEXTS, random_classifier, word_classifier
+from classifiers import ARCHITECTURES, MNLI, MOST, RTE, TEXTS, entailment, random_classifier
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
@@ -44,11 +45,6 @@ def requests(pairs=PAIRS, choices=WORDS, task="anli_r1", columns=("premise", "hy
     ]
 
 
-def loaded(name="BERT", head=None, **options):
-    model, tokenizer = random_classifier(name, head)
-    return EntailmentLM(model, tokenizer=tokenizer, **options)
-
-
 def alone(lm, pair):
     """The probabilities of a pair by itself, from the model's own forward: label -> probability."""
     with torch.no_grad():
@@ -67,7 +63,7 @@ def values(lm, asked):
 @pytest.mark.parametrize("batch_size", [5, "auto"])
 @pytest.mark.parametrize("name", tiny.slow_but(("BERT", "RoBERTa", "GPT-2"), ARCHITECTURES))
 def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch_size):
-    lm = loaded(name, batch_size=batch_size)
+    lm = entailment(name, batch_size=batch_size)
     answers = lm.loglikelihood(requests())
     for i, pair in enumerate(PAIRS):
         logs, greedy = zip(*answers[3 * i : 3 * i + 3], strict=True)
@@ -92,8 +88,7 @@ NAMED = "neutral/entailment/contradiction"
         (THREE, {}, TRUE_FALSE, ["entailment", "neutral+contradiction"]),
         (TWO, {"not_entailment": "neutral"}, WORDS, ["entailment", "not_entailment", ""]),
         (TWO, {"not_entailment": "contradiction"}, WORDS, ["entailment", "", "not_entailment"]),
-        # roberta-large-mnli, others, and fact checking
-        (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], {}, TRUE_FALSE, ["ENTAILMENT", None]),
+        # other names, and fact checking
         (["refutes", "entails", "unknown"], {}, WORDS, ["entails", "unknown", "refutes"]),
         (["not-entailment", "Entailment"], {}, TRUE_FALSE, ["Entailment", "not-entailment"]),
         (["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"], {}, TRUE_FALSE, ["SUPPORTS", None]),
@@ -105,7 +100,7 @@ NAMED = "neutral/entailment/contradiction"
 )
 def test_a_choice_has_the_probability_of_the_labels_that_it_names(head, options, choices, expected):
     """expected: names of the model's labels; None for all others."""
-    lm = loaded(head=dict(enumerate(head)), **options)
+    lm = entailment(head=dict(enumerate(head)), **options)
     found = iter(values(lm, requests(choices=choices)))
     for pair in PAIRS:
         known = alone(lm, pair)
@@ -120,14 +115,13 @@ def test_a_choice_has_the_probability_of_the_labels_that_it_names(head, options,
 @pytest.mark.parametrize("head, warnings", [(LABEL_0_TO_2, 0), (list(MNLI.values()), 1)])
 def test_named_labels_are_told_of_where_the_config_has_other_names(head, warnings, caplog):
     """A copied example would turn every number round in silence."""
-    loaded(head=dict(enumerate(head)), labels=NAMED)
+    entailment(head=dict(enumerate(head)), labels=NAMED)
     says = "labels contradiction, neutral, entailment; all numbers follow labels=neutral/ent"
     assert caplog.text.count(says) == warnings
 
 
 def test_an_adapter_may_bring_the_head(tmp_path):
     """An encoder without a head as its base, three labels from the adapter, which are named."""
-    peft = pytest.importorskip("peft")
     made, tokenizer = random_classifier("BERT")
     base, adapter = str(tmp_path / "base"), str(tmp_path / "adapter")
     made.bert.save_pretrained(base)
@@ -181,25 +175,20 @@ def test_an_adapter_may_bring_the_head(tmp_path):
 )
 def test_a_head_that_is_not_one_of_entailment_and_a_wrong_option_are_told(labels, options, says):
     with refused(says):
-        loaded(head=dict(enumerate(labels)), **options)
+        entailment(head=dict(enumerate(labels)), **options)
 
 
-@pytest.mark.parametrize("made_as", [transformers.BertForMaskedLM, transformers.GPT2LMHeadModel])
-def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(made_as, tmp_path):
-    name = "BERT" if made_as is transformers.BertForMaskedLM else "GPT-2"
-    made, tokenizer = random_classifier(name)
-    made_as(made.config).save_pretrained(tmp_path)
+def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(tmp_path):
+    made, tokenizer = random_classifier("BERT")
+    transformers.BertForMaskedLM(made.config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with refused(
-        f"is a {made_as.__name__}: without a classification head its answers would be random"
-    ):
+    with refused("is a BertForMaskedLM: without a classification head its answers would be random"):
         EntailmentLM(str(tmp_path), device="cpu")
 
 
 # ---- Tasks of the harness
 
 HARNESS = Path(lm_eval.__file__).parent / "tasks"
-FAIR, DARK = "fair", "dark"
 # task -> its YAML, the columns of its texts, and the labels in the order of its data
 TASKS = {
     "anli_r1": ("anli/anli_r1.yaml", PREMISE, THREE),
@@ -212,37 +201,38 @@ TASKS = {
 SPLITS = ["train", "validation", "test", "train_r1", "dev_r1", "test_r1", "validation_matched"]
 
 
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory):
-    """The harness's own tasks, on local rows: a hypothesis with the word fair follows, one with
-    dark is false, others may be."""
-    folder = tmp_path_factory.mktemp("tasks")
-    for name, (path, columns, order) in TASKS.items():
-        rows = []
-        for word, label in ((FAIR, "entailment"), (DARK, "contradiction"), ("new", "neutral")):
-            label = label if label in order else "not_entailment"
-            texts = ("Somebody went to the market, as every week.", f"The market was {word}.")
-            rows += [{**dict(zip(columns, texts, strict=True)), "label": order.index(label)}]
-        (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        files = dict.fromkeys(SPLITS, str(folder / f"{name}.json"))
-        (folder / f"{name}.yaml").write_text(
+def labelled(lm, columns, order):
+    """The documents of a task whose data have these labels: of each pair that which the model finds
+    likeliest."""
+    for pair in PAIRS:
+        known = alone(lm, pair)
+        known.setdefault("not_entailment", 1 - known["entailment"])
+        likeliest = max(order, key=known.get)
+        yield {**dict(zip(columns, pair, strict=True)), "label": order.index(likeliest)}
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_a_classifier_is_right_in_every_task_of_the_harness_where_the_labels_are_its_own(
+    first, tmp_path
+):
+    """The harness's own tasks, on local rows. With three labels the model finds the second one
+    likeliest, so each is the second in turn; the last has two."""
+    head = TWO if first == 3 else THREE[first:] + THREE[:first]
+    lm = entailment(head=dict(enumerate(head)), batch_size="auto")
+    tasks = {name: of for name, of in TASKS.items() if len(head) == 3 or len(of[-1]) == 2}
+    for name, (path, columns, order) in tasks.items():
+        file, rows = tmp_path / f"{name}.json", [*labelled(lm, columns, order)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        files = dict.fromkeys(SPLITS, str(file))
+        (tmp_path / f"{name}.yaml").write_text(
             f"include: {HARNESS / path}\ntask: {name}\ntag: []\ndataset_path: json\n"
             f"dataset_name: null\ndataset_kwargs: {json.dumps({'data_files': files})}\n"
         )
-    return TaskManager(include_path=str(folder), include_defaults=False)
-
-
-@pytest.mark.parametrize("labels", [MNLI, RTE], ids=["MNLI", "two labels"])
-def test_a_classifier_that_is_right_is_right_in_every_task_of_the_harness(labels, manager):
-    deciding = {FAIR: "entailment", DARK: "contradiction" if len(labels) == 3 else "not_entailment"}
-    model, tokenizer = word_classifier(deciding, labels)
-    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto")
-    tasks = [name for name, (*_, order) in TASKS.items() if len(labels) == 3 or len(order) == 2]
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
     results = lm_eval.simple_evaluate(
-        model=lm, tasks=tasks, task_manager=manager, bootstrap_iters=0
+        model=lm, tasks=[*tasks], task_manager=manager, bootstrap_iters=0
     )["results"]
     assert {name: results[name]["acc,none"] for name in tasks} == dict.fromkeys(tasks, 1.0)
-    assert len(tasks) == (6 if len(labels) == 3 else 2)
 
 
 def test_the_connectives_of_every_language_of_xnli_are_known():
@@ -286,21 +276,21 @@ def test_the_connectives_of_every_language_of_xnli_are_known():
 )
 def test_what_is_not_known_of_a_task_is_not_guessed(options, asked, says):
     with refused(says):
-        loaded(**options).loglikelihood(requests(**asked))
+        entailment(**options).loglikelihood(requests(**asked))
 
 
 def test_columns_can_be_named():
-    expected = values(loaded(), requests())
-    own = loaded(premise="claim", hypothesis="evidence")
+    expected = values(entailment(), requests())
+    own = entailment(premise="claim", hypothesis="evidence")
     assert values(own, requests(columns=("claim", "evidence"))) == expected
-    assert values(loaded(), requests(columns=FIRST)) == expected
+    assert values(entailment(), requests(columns=FIRST)) == expected
 
 
 # ---- What a classifier cannot do
 
 
 def test_it_writes_no_text_and_rates_none():
-    lm, asked = loaded(), requests(PAIRS[:1], choices=["True"], task="gsm8k")
+    lm, asked = entailment(), requests(PAIRS[:1], choices=["True"], task="gsm8k")
     with refused(r"gsm8k: --model hf-nli writes no text\. Run tasks of prem"):
         lm.generate_until(asked)
     with refused("gsm8k: --model hf-nli gives no likelihood of a text"):
@@ -311,7 +301,7 @@ def test_it_writes_no_text_and_rates_none():
 
 def test_a_pair_of_the_greatest_length_is_read_and_a_longer_one_refused():
     """RoBERTa's 130 positions hold 128 tokens: two stand for padding."""
-    lm, most, pair = loaded("RoBERTa"), MOST - 2, ("The", "bus.")
+    lm, most, pair = entailment("RoBERTa"), MOST - 2, ("The", "bus.")
     assert lm.max_length == most
     while len(lm.tokenizer(*pair)["input_ids"]) < most:
         pair = (pair[0] + " a", "bus.")
@@ -339,6 +329,6 @@ def test_the_cache_knows_pairs_and_names_of_labels_whatever_the_prompt_says(tmp_
         for r in requests()
     ]
     for labels in (THREE, [THREE[1], THREE[0], THREE[2]]):
-        cached = CachingLM(loaded(labels=labels), str(tmp_path / "cache.db"))
-        expected = tiny.near(values(loaded(labels=labels), requests()))
+        cached = CachingLM(entailment(labels=labels), str(tmp_path / "cache.db"))
+        expected = tiny.near(values(entailment(labels=labels), requests()))
         assert values(cached, asked) == values(cached, asked) == expected

@@ -1,8 +1,7 @@
 """hf-prefix against the harness's hf, on tiny random models of every kind of attention."""
 
-import logging
-
 import numpy as np
+import peft
 import pytest
 import tiny
 import torch
@@ -87,7 +86,6 @@ def test_mixed_precision_is_used(llama, exact):
 
 
 def test_a_lora_adapter_counts(exact):
-    peft = pytest.importorskip("peft")
     adapted = peft.get_peft_model(
         tiny.model("Llama"),
         peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]),
@@ -99,7 +97,6 @@ def test_a_lora_adapter_counts(exact):
 
 
 def test_an_adapter_of_virtual_tokens_runs_as_hf():
-    peft = pytest.importorskip("peft")
     adapted = peft.get_peft_model(
         tiny.model("Llama"), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
     ).eval()
@@ -109,13 +106,8 @@ def test_an_adapter_of_virtual_tokens_runs_as_hf():
 
 
 def test_an_encoder_decoder_runs_as_hf(caplog):
-    torch.manual_seed(0)
-    sizes = {"vocab_size": 259, "d_model": 16, "d_ff": 16, "d_kv": 8, "num_layers": 1}
-    tokens = {"decoder_start_token_id": 257, "pad_token_id": 257}
-    config = transformers.T5Config(**sizes, **tokens, num_heads=2)
-    model = transformers.T5ForConditionalGeneration(config).eval()
-    with caplog.at_level(logging.WARNING):
-        shared = prefix(model)
+    model = tiny.t5()
+    shared = prefix(model)
     assert [r.message for r in caplog.records if "hf-prefix" in r.message] == [
         "hf-prefix: T5ForConditionalGeneration is an encoder-decoder, so it runs as --model hf: "
         "the same numbers, but slower."

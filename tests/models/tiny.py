@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -74,11 +73,23 @@ def model(name, **changes):
     return made.eval()
 
 
-def tokenizer(alphabet=None):
+def t5():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 259, "d_model": 16, "d_ff": 16, "d_kv": 8, "num_layers": 1}
+    tokens = {"decoder_start_token_id": 257, "pad_token_id": 257}
+    config = transformers.T5Config(**sizes, **tokens, num_heads=2)
+    return transformers.T5ForConditionalGeneration(config).eval()
+
+
+OVER_A_SEAM = [("Ġ", "a"), ("s", "Ġa")]
+"""Merges that make one token of "s a"."""
+
+
+def tokenizer(alphabet=None, merges=()):
     """One token per letter of an alphabet, all bytes if none is given, and <s>, <pad>, </s>."""
     alphabet = alphabet or sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {c: i for i, c in enumerate([*alphabet, "<s>", "<pad>", "</s>"])}
-    made = Tokenizer(models.BPE(vocabulary, []))
+    tokens = [*alphabet, "<s>", "<pad>", "</s>", *map("".join, merges)]
+    made = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, list(merges)))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
     return transformers.PreTrainedTokenizerFast(
@@ -92,6 +103,11 @@ WORDS += ["under", "never"]
 
 def words(n, rng):
     return " ".join(rng.choice(WORDS) for _ in range(n))
+
+
+def asked(kind, *arguments, doc=(), task="task"):
+    """A request for each of these arguments."""
+    return [compat.request(kind, dict(doc), a, i, task, i) for i, a in enumerate(arguments)]
 
 
 def likelihoods():
@@ -108,7 +124,7 @@ def likelihoods():
     pairs += [pairs[3], pairs[3], pairs[0]]
     pairs += [("", "stone under the tree"), ("", "stone"), ("Once ", "upon a time"), ("x", "y")]
     pairs += [(words(40, rng), " cloud"), (words(40, rng) + " " + shots, words(4, rng))]
-    return [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)]
+    return asked("loglikelihood", *pairs)
 
 
 def prompts():
@@ -128,10 +144,7 @@ def prompts():
         {"until": "e", "max_gen_toks": 4},
         {"until": [], "max_gen_toks": 9, "do_sample": False},
     ]
-    return [
-        Instance("generate_until", {}, (t, dict(s)), i)
-        for i, (t, s) in enumerate(zip(texts, settings * 4, strict=False))
-    ]
+    return asked("generate_until", *zip(texts, map(dict, settings * 4), strict=False))
 
 
 # ---- Models of the harness
@@ -149,11 +162,6 @@ def prefix(model, kind=PrefixLM, pack_tokens=None, held=None, **options):
     if held is not None:
         lm._held_tokens = held
     return lm
-
-
-def asked(kind, *arguments, doc=(), task="task"):
-    """A request for each of these arguments."""
-    return [compat.request(kind, dict(doc), a, i, task, i) for i, a in enumerate(arguments)]
 
 
 LIKELIHOODS, PROMPTS = likelihoods(), prompts()

@@ -16,6 +16,7 @@ from tokenizers import (
 )
 
 from lm_eval_bias.data.lexicons import table
+from lm_eval_bias.models.masked import MaskedLM
 
 SIZES = {
     "hidden_size": 32,
@@ -130,6 +131,11 @@ def model(name, **changes):
     """A random encoder whose attention matters: its weights are ten times larger than usual."""
     torch.manual_seed(0)
     return transformers.AutoModelForMaskedLM.from_config(config(name, **changes)).eval()
+
+
+def masked(name="BERT", **options):
+    words = tokenizer(CONFIGS[name][-1])
+    return MaskedLM(model(name), **{"tokenizer": words, **options})
 
 
 def saved(folder, name, **changes):
