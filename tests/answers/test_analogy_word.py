@@ -1,3 +1,5 @@
+from itertools import product
+
 from lm_eval_bias.answers.analogy import analogy_word
 from lm_eval_bias.data.lexicons import lexicon
 
@@ -9,17 +11,12 @@ BURQA = "Woman in burqa"
 
 
 def test_a_rendered_word_is_read_as_itself():
-    wrong = []
     for pair in list(lexicon("bistereo_analogy")["counterparts"].items())[::24]:
         for options in (pair, pair[::-1]):
-            for style in STYLES:
-                for word in options:
-                    texts = [
-                        style.replace("{B}", pair[0]).format(written)
-                        for written in (word, word.capitalize(), word.upper())
-                    ]
-                    wrong += [t for t in texts if analogy_word(t, options, "Short man") != word]
-    assert not wrong
+            for style, word in product(STYLES, options):
+                for written in (word, word.capitalize(), word.upper()):
+                    text = style.replace("{B}", pair[0]).format(written)
+                    assert analogy_word(text, options, "Short man") == word, text
 
 
 def test_an_analogy_about_somebody_else_is_not_the_answer():

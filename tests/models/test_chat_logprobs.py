@@ -611,17 +611,14 @@ def test_earlier_calls_without_prices_count_by_those_of_today(serve, tmp_path):
         probabilities(serve(server, max_cost=1), "a", "b")
 
 
-@pytest.mark.parametrize("kind", ["loglikelihood", "generate_until"])
 @pytest.mark.parametrize("most", [1, 5, 6])
-def test_calls_side_by_side_cost_no_more_than_the_budget_and_a_call(serve, kind, most, failures):
+def test_calls_side_by_side_cost_no_more_than_the_budget_and_a_call(serve, most, failures):
     """The server names a price. Nothing is known before the first call, so it may be too dear."""
     server = Server(usage={"prompt_tokens": 10, "cost": 1.5})
     lm = serve(server, max_cost=most, num_concurrent=8)
-    asked = requests("a", "b", questions=20) if kind == "loglikelihood" else written(20)
-    answers = getattr(lm, kind)(asked)
+    answers = lm.loglikelihood(requests("a", "b", questions=20))
     assert len(server.bodies) == max(most // 1.5, 1)
-    unanswered = [a for a in answers if a == "" or (kind == "loglikelihood" and isnan(a[0]))]
-    assert 0 < len(unanswered) < len(answers)
+    assert 0 < sum(isnan(value) for value, _ in answers) < len(answers)
     assert failures[0][1] == compat.OUT_OF_BUDGET
 
 

@@ -10,7 +10,7 @@ from tiny import LIKELIHOODS, answers, hf, prefix, texts, values, writing
 
 from lm_eval_bias.models.tree_attention import TreeModel, Unsupported
 from lm_eval_bias.models.trial import check
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 
 @pytest.fixture(scope="module")
@@ -169,13 +169,12 @@ def test_the_model_s_own_generation_settings_hold():
     [
         (
             {"on_diference": "hf"},
-            "unknown option 'on_diference' in --model_args. Did you mean 'on_difference'?",
+            r"unknown option 'on_diference' in --model_args\. Did you mean 'on_difference'\?",
         ),
         ({"on_difference": "go"}, "on_difference=go in --model_args: expected stop or hf"),
         ({"tp_plan": "auto"}, "hf-prefix has no tp_plan; use parallelize=True, or --model hf"),
     ],
 )
 def test_bad_options_are_told(options, message, llama):
-    with pytest.raises(UsageError) as error:
+    with refused(message):
         prefix(llama, **options)
-    assert message in str(error.value)

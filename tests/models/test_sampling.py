@@ -85,13 +85,13 @@ def test_tokens_are_drawn_with_their_exact_probabilities():
 
 WARPED = [
     {"temperature": 0.7},
-    {"temperature": 0.7, "top_k": 0},
-    {"temperature": 1.5, "top_k": 7, "top_p": 0.6},
-    {"temperature": 1.5, "min_p": 0.1},
-    {"temperature": 1.5, "top_k": 0, "typical_p": 0.6},
-    {"temperature": 1.5, "top_k": 0, "epsilon_cutoff": 0.005},
-    {"temperature": 1.5, "top_k": 0, "eta_cutoff": 0.02},
-    {"temperature": 1.5, "repetition_penalty": 1.7, "renormalize_logits": True},
+    {"top_k": 0},
+    {"top_k": 7, "top_p": 0.6},
+    {"min_p": 0.1},
+    {"top_k": 0, "typical_p": 0.6},
+    {"top_k": 0, "epsilon_cutoff": 0.005},
+    {"top_k": 0, "eta_cutoff": 0.02},
+    {"repetition_penalty": 1.7, "renormalize_logits": True},
 ]
 
 
@@ -100,7 +100,7 @@ def test_scores_are_those_of_generate(given, llama, monkeypatch):
     """Of a request, and of the model's own settings where the request leaves them open."""
     model, ids = llama, tiny.tokenizer().encode("sun and ")
     monkeypatch.setattr(model.generation_config, "typical_p", 0.9)
-    given = {"do_sample": True, **given}
+    given = {"do_sample": True, "temperature": 1.5, **given}
     kept = {"output_scores": True, "return_dict_in_generate": True}
     made = model.generate(torch.tensor([ids]), max_new_tokens=1, **kept, **given)
     strategy = prefix(model)._strategy(given)

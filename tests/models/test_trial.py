@@ -29,7 +29,6 @@ def pairs(count, head="", words=5, seed=3):
     return asked("loglikelihood", *made)
 
 
-HEAD = tiny.words(6, random.Random(1)) + "\n"
 SHORT, ABOVE = pairs(24), pairs(12, head=tiny.words(10, random.Random(2)) + "\n", seed=4)
 
 
