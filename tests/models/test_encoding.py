@@ -113,7 +113,6 @@ def stripping():
 
 NOT_CUT = {
     "a merge over the seam": lambda: tiny.tokenizer(merges=tiny.OVER_A_SEAM),
-    "dropout": lambda: byte_level(dropout=0.1),
     "looks behind": lambda: byte_level(r"(?<=the) | ?\p{L}+|\s+|[^\s\p{L}]+"),
     "anchors": lambda: byte_level(r"^\s*\S+| ?\p{L}+|\s+|[^\s\p{L}]+"),
     "looks far ahead": lambda: byte_level(r"\p{L}+(?=.*Q)| ?\p{L}+|\s+|[^\s\p{L}]+"),
@@ -169,10 +168,9 @@ SCALES = [
     for name in ("Ann", "Bo", "<s>Dee", "Christian of Lyon")
     for end in (". On a scale from 0 to 10, was it good? Answer:", "?\n<answer>\n", " ", ":")
 ]
-TOKENIZERS = [name for name in CUT | NOT_CUT if name != "dropout"]
 
 
-@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("name", CUT | NOT_CUT)
 def test_scales_are_encoded_as_by_the_harness(name):
     """Contexts that begin or end alike, with the same continuations."""
     pairs = [(c, d + n) for c in SCALES for d in ("", " ", "a") for n in ("0", "8", "100", " one")]
