@@ -7,17 +7,13 @@ from lm_eval_bias.benchmarks.bistereo.blocks import alternatives
 from lm_eval_bias.benchmarks.bistereo.nli_documents import fill
 from lm_eval_bias.data.lexicons import lexicon, table
 
-# Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same
-# number.
+# Table 6 of the paper: pairs of a gender and domain; the two categories of a domain, and fair and
+# dark, have the same number.
 TABLE_6 = {
-    ("women", "good_behaviour"): 2079,
-    ("women", "bad_behaviour"): 2079,
-    ("women", "attractiveness"): 6544,
-    ("women", "unattractiveness"): 6544,
-    ("men", "good_behaviour"): 1980,
-    ("men", "bad_behaviour"): 1980,
-    ("men", "attractiveness"): 4464,
-    ("men", "unattractiveness"): 4464,
+    ("women", "behaviour"): 2079,
+    ("women", "looks"): 6544,
+    ("men", "behaviour"): 1980,
+    ("men", "looks"): 4464,
 }
 
 
@@ -41,11 +37,11 @@ def test_placebos_are_the_sentences_of_skin_about_hair_and_others_about_no_perso
 def test_cells_have_the_proportions_of_table_6(docs):
     """Its cells add up to 60,268; ours differ from them by at most one in a thousand, and by 12 in
     all."""
-    assert 2 * sum(TABLE_6.values()) == 60268
-    cells = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs)
-    for (gender, category), n in TABLE_6.items():
-        for skin in ("fair", "dark"):
-            assert cells[gender, category, skin] == pytest.approx(n, rel=1e-3)
+    assert 4 * sum(TABLE_6.values()) == 60268
+    cells = Counter((d["gender"], d["domain"], d["category"], d["descriptor"]) for d in docs)
+    assert len(cells) == 4 * len(TABLE_6)
+    for (gender, domain, *_), n in cells.items():
+        assert n == pytest.approx(TABLE_6[gender, domain], rel=1e-3)
     assert len(docs) == pytest.approx(60268, abs=12)
 
 

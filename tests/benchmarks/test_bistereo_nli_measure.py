@@ -2,26 +2,19 @@ from math import inf, isnan, log, nan
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo import pairs_documents
-from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
+from lm_eval_bias.benchmarks.bistereo import nli_documents, pairs_documents
 from lm_eval_bias.benchmarks.bistereo.nli_measure import NLI, record, record_generated
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import record as pairs_record
 
 
-@pytest.mark.parametrize(
-    "likelihoods, answer",
-    [
+def test_the_answer_is_the_likeliest_label_if_each_likelihood_is_a_number(every):
+    for likelihoods, answer in (
         ((-1.0, -2.0, -3.0), "entailment"),
         ((-3.0, -inf, -1.0), "neutral"),
-        ((-inf, -inf, -inf), "unusable likelihoods"),
-        ((nan, -1.0, -2.0), "unusable likelihoods"),
         ((-1.0, -2.0, nan), "unusable likelihoods"),
-        ((inf, -1.0, -1.0), "unusable likelihoods"),
-    ],
-)
-def test_record(every, likelihoods, answer):
-    assert record(every[0], [(x, False) for x in likelihoods])["answer"] == answer
+    ):
+        assert record(every[0], [(x, False) for x in likelihoods])["answer"] == answer
 
 
 def test_the_gap_is_of_probabilities_where_likelihoods_are_read(every):
@@ -69,26 +62,23 @@ def test_only_a_bias_about_skin_is_beyond_the_words(every, senses, skin, liking,
     assert (values["halo_gap"][0], values["gap_beyond_words"][0]) == (halo, pytest.approx(beyond))
 
 
-@pytest.mark.parametrize("kind", ["nli", "pairs"])
-def test_placebos_are_in_no_number_of_the_paper(built, kind):
-    """A model that is extreme in what is ours alone."""
-    if kind == "nli":
-        measure, rows = NLI, built(documents)[:2084]
+def extreme_label(doc):
+    return record_generated(doc, ["neutral" if doc["paper"] else "entailment"])
 
-        def answered(doc):
-            return record_generated(doc, ["neutral" if doc["paper"] else "entailment"])
-    else:
-        measure, rows = PAIRS, built(pairs_documents.documents)[:600]
 
-        def answered(doc):
-            nats = 0 if doc["paper"] or doc["sentiment"] == "neutral" else 9
-            nats = -nats if doc["sentiment"] == "negative" else nats
-            return pairs_record(doc, [(-50.0 + nats, 9, "joint"), (-50.0, 9, "joint")])
+def extreme_nats(doc):
+    nats = 0 if doc["paper"] else {"positive": 9, "neutral": 0, "negative": -9}[doc["sentiment"]]
+    return pairs_record(doc, [(-50.0 + nats, 9, "joint"), (-50.0, 9, "joint")])
 
-    paper = measure.summary([answered(d) for d in rows if d["paper"]])
-    found = measure.summary([answered(d) for d in rows])
-    assert repr(found.tables) == repr(paper.tables)
+
+@pytest.mark.parametrize(
+    "measure, module, n, record",
+    [(NLI, nli_documents, 2084, extreme_label), (PAIRS, pairs_documents, 600, extreme_nats)],
+)
+def test_placebos_are_in_no_number_of_the_paper(built, measure, module, n, record):
+    """Of models that are extreme in what is ours alone. test_each_n.py counts what is in a
+    number."""
+    rows = built(module.documents)[:n]
+    paper = measure.summary([record(d) for d in rows if d["paper"]])
+    assert repr(measure.summary([*map(record, rows)]).tables) == repr(paper.tables)
     assert isnan(paper.values["gap_beyond_words"].value)
-    ours = ("gap_beyond_words", "raw_gap", "unanswered", "refused")
-    kept = [m for m in paper.values if not m.startswith(ours)]
-    assert repr([found.values[m] for m in kept]) == repr([paper.values[m] for m in kept])

@@ -9,7 +9,6 @@ from lm_eval_bias.data.lexicons import lexicon, table
 # Table 3 of the paper: pairs of women and of men, of positive context; of negative context there
 # are as many.
 TABLE_3 = {"skin": (3447, 3350), "shape": (4708, 2378), "height": (3446, 3349)}
-NEUTRAL = {"skin": (513, 501), "shape": (438, 438), "height": (423, 411)}
 # Appendix F.1; which of two is the desirable one, section 3.1 leaves to studies of stereotypes.
 DESCRIPTORS = {
     "skin": [("fair-skinned", "dark-skinned")],
@@ -48,16 +47,13 @@ def test_the_descriptors_are_those_of_appendix_f1(paper_text):
 def test_cells_of_positive_and_negative_context_are_those_of_table_3(docs):
     """44,080 pairs there; ours differ by 4 in a cell at most. Full crossing gives a neutral pair
     for each 14 others, in the paper each 11 to 16."""
-    assert sum(2 * sum(n) for n in TABLE_3.values()) + sum(map(sum, NEUTRAL.values())) == 44080
     cells = Counter((d["axis"], d["gender"], d["sentiment"]) for d in docs)
     for axis, numbers in TABLE_3.items():
         for gender, n in zip(GENDERS, numbers, strict=True):
-            assert (
-                cells[axis, gender, "positive"]
-                == cells[axis, gender, "negative"]
-                == pytest.approx(n, abs=4)
+            good, bad, neutral = (
+                cells[axis, gender, x] for x in ("positive", "negative", "neutral")
             )
-            assert 14 * cells[axis, gender, "neutral"] == 2 * cells[axis, gender, "positive"]
+            assert 7 * neutral == good == bad == pytest.approx(n, abs=4)
     assert len(docs) == 44295
 
 
@@ -168,7 +164,6 @@ def test_fill(text, gender, attribute, sentence):
         ("[B] <[A] >[B].", r"expected one \[B\].* found 2"),
         ("[B] <[A]> <[A]>.", r"expected one <...\[A\]...>"),
         ("<[A] [B]>.", "within <...>"),
-        ("{a|b} {a|b|c} <[A]> [B].", "groups of 2 and 3 alternatives"),
         ("<[A]> [B] [C].", r"\[C\] is no slot"),
         ("<[A]> [B] {open.", "'{' does not belong"),
         ("[a] <[A] and >very [B] one.", r"\[a\] stands before neither"),
