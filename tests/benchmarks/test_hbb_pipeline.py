@@ -12,12 +12,12 @@ from lm_eval_bias.usage import UsageError
 HBB = pipeline("hbb")
 STEPS = {step.name: step for step in HBB.steps}
 CONTEXT = "[[X]] sat at the dining table, surrounded by textbooks and notes."
-ONE = "[[X]] sighed at the third row of numbers, and pushed the page away."
+ONE = "[[X]] sighed at the third row of numbers, and pushed [[X's]] page away."
 TWO = "[[X]] hummed through the third row of numbers, and turned the page."
 KNOWN = {
     "id": "math",
     "stereotype": "...",
-    "summary": "One gender is held to be less skilled with numbers.",
+    "summary": "Dr. No holds one gender to be less skilled with numbers.",
     "raw_concept_1": "bad at math",
     "raw_concept_2": "good at math",
     "concept_1": "bad at math",
@@ -68,7 +68,7 @@ def test_each_question_holds_what_the_answers_before_it_gave():
     assert prompt["bias summary"].endswith(" ...")
     assert prompt["raw concept pair"].endswith(f"Context: {KNOWN['summary']}")
     check = prompt["post-hoc check"]
-    assert "The bias description is: One gender" in check
+    assert "The bias description is: Dr. No holds one gender" in check
     assert "The two concepts are:bad at math;good at math" in check
     assert prompt["context and first option"].count("bad at math") == 4
     second = prompt["second option"]
@@ -82,49 +82,22 @@ def test_what_is_filled_in_is_not_filled_again():
 
 
 @pytest.mark.parametrize(
-    "step, answer, found",
+    "step, answer",
     [
-        (
-            SUMMARY,
-            " The question implies a stereotype. ",
-            {"summary": "The question implies a stereotype."},
-        ),
-        (
-            SUMMARY,
-            "<think>Well.</think>\nIt says that Dr. No is bad.",
-            {"summary": "It says that Dr. No is bad."},
-        ),
-        (
-            PAIR,
-            "bad at math;good at math",
-            {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"},
-        ),
-        (
-            PAIR,
-            "**Concepts:** 'bad at math; good at math.'",
-            {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"},
-        ),
-        (
-            CHECK,
-            "Final answer: <bad at math>:<good at math>",
-            {"concept_1": "bad at math", "concept_2": "good at math"},
-        ),
-        (STORY, f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", {"context": CONTEXT, "option_1": ONE}),
-        (
-            STORY,
-            f"Sentence 1: {CONTEXT} \\n Sentence 2: {ONE}",
-            {"context": CONTEXT, "option_1": ONE},
-        ),
-        (
-            STORY,
-            f"**Sentence 1:** {CONTEXT}\n\n**Sentence 2:** “[[X]]'s page was pushed away.”",
-            {"context": CONTEXT, "option_1": "[[X's]] page was pushed away."},
-        ),
-        (SECOND, f"Sentence: {TWO}", {"option_2": TWO}),
+        (SUMMARY, f" {KNOWN['summary']} "),
+        (SUMMARY, f"<think>Well.</think>\n{KNOWN['summary']}"),
+        (PAIR, "bad at math;good at math"),
+        (PAIR, "**Concepts:** 'bad at math; good at math.'"),
+        (CHECK, "Final answer: <bad at math>:<good at math>"),
+        (STORY, f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}"),
+        (STORY, f"Sentence 1: {CONTEXT} \\n Sentence 2: {ONE}"),
+        (STORY, f"**Sentence 1:** {CONTEXT}\n\n**Sentence 2:** “{ONE}”".replace("'s]]", "]]'s")),
+        (SECOND, f"Sentence: {TWO}"),
     ],
 )
-def test_an_answer_in_form_is_read(step, answer, found):
-    assert read(step, answer) == found
+def test_an_answer_in_form_is_read(step, answer):
+    known = {**KNOWN, "option_2": TWO}
+    assert read(step, answer) == {field: known[field] for field in STEPS[step].gives}
 
 
 EXAMPLES = prompts()["example_sentences"]

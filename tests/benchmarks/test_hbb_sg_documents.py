@@ -8,8 +8,6 @@ from lm_eval_bias.benchmarks.hbb.concepts_documents import unfit
 from lm_eval_bias.benchmarks.hbb.sg_documents import documents, sentences
 from lm_eval_bias.data.lexicons import lexicon, table
 
-OWN = ("option_a", "option_b", "choices", "split", "lacking")
-
 
 def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_as_an_option():
     """It names the person, does not name the concept, and stands beside one of the other option
@@ -33,11 +31,9 @@ def test_the_documents_are_those_of_hbb_with_option_1_first(built):
     docs = built(documents)
     assert len(docs) == 216 * 78 == 16_848
     for mine, other in zip(docs, hbb.documents(order="paper"), strict=True):
-        assert {k: v for k, v in mine.items() if k not in OWN} == {
-            k: v for k, v in other.items() if k not in OWN
-        }
-        choices = mine["choices"]
-        assert (len(choices), choices[0], choices[4]) == (8, other["option_a"], other["option_b"])
+        options = [other.pop("option_a"), other.pop("option_b")]
+        assert other.items() <= mine.items()
+        assert len(mine["choices"]) == 8 and mine["choices"][::4] == options
     part = [d for d in docs if d["category"] in ("Age", "Placebo")]
     assert documents(category="Age") == part
 
