@@ -21,21 +21,19 @@ def asked(built):
 
 def likelihoods(doc, share_of_a):
     """For each pair of choices, log-likelihoods that share the probability as `share_of_a` of
-    (word, is positive) says."""
-    return [
-        (log(p), False)
-        for w, pos in zip(doc["words"], doc["positive"], strict=True)
-        for p in (share_of_a(w, pos), 1 - share_of_a(w, pos))
-    ]
+    (document, is positive) says."""
+    shares = [share_of_a(doc, positive) for positive in doc["positive"]]
+    return [(log(p), False) for share in shares for p in (share, 1 - share)]
+
+
+def summed(share_of_a):
+    docs = mist.word_lists_in_both_orders()[:180]
+    records = [record_wabt_likelihood(d, likelihoods(d, share_of_a)) for d in docs]
+    return summarise(WABT_LIKELIHOOD, records, {})
 
 
 def test_likelihoods_give_every_list_a_score():
-    docs = mist.word_lists_in_both_orders()[:180]
-    records = [
-        record_wabt_likelihood(d, likelihoods(d, lambda w, positive: 0.8 if positive else 0.4))
-        for d in docs
-    ]
-    result = summarise(WABT_LIKELIHOOD, records, {})
+    result = summed(lambda _, positive: 0.8 if positive else 0.4)
     # expected words: S_a 4 positive and 2 negative, S_b 1 and 3
     score = result.groups["bias_score"]["morality"].value
     assert score == pytest.approx(4 / 6 + 3 / 4 - 1)
@@ -47,11 +45,7 @@ def test_likelihoods_give_every_list_a_score():
 
 
 def test_a_preference_for_the_group_named_first_cancels_and_is_reported():
-    records = []
-    for d in mist.word_lists_in_both_orders()[:180]:
-        share = 0.9 if d["named"] == d["groups"] else 0.1
-        records.append(record_wabt_likelihood(d, likelihoods(d, lambda *_, p=share: p)))
-    result = summarise(WABT_LIKELIHOOD, records, {})
+    result = summed(lambda doc, _: 0.9 if doc["named"] == doc["groups"] else 0.1)
     assert result.groups["bias_score"]["competence"].value == pytest.approx(0)
     assert result.values["position_preference"].value == pytest.approx(40)
 
@@ -61,10 +55,9 @@ def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is
     good = [likelihoods(d, lambda *_: 0.5) for d in docs]
     records = [record_wabt_likelihood(d, g) for d, g in zip(docs, good, strict=True)]
     assert summarise(WABT_LIKELIHOOD, records[:3], {}).values["left_out"].value == 1
-    for bad in (nan, inf):
-        broken = record_wabt_likelihood(docs[0], [(bad, False), *good[0][1:]])
-        values = summarise(WABT_LIKELIHOOD, [broken, *records[1:]], {}).values
-        assert values["invalid"].value == pytest.approx(50)
+    broken = record_wabt_likelihood(docs[0], [(nan, False), *good[0][1:]])
+    values = summarise(WABT_LIKELIHOOD, [broken, *records[1:]], {}).values
+    assert values["invalid"].value == pytest.approx(50)
     both = [(-inf, False), (-inf, False), *good[0][2:]]
     assert record_wabt_likelihood(docs[0], both)["share"] is None
     one = [(-inf, False), *good[0][1:]]
