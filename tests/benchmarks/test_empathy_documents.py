@@ -30,8 +30,6 @@ def test_identities_are_table_1s(paper):
     assert ", ".join(countries) in " ".join(paper.split("Nationality*")[1].split()[:80])
     assert [len(identities(c)) for c in CATEGORIES] == [19, 22, 6]
     assert all(next(iter(identities(c))) == "a person" for c in CATEGORIES)
-    sizes = {None: 1, "White": 5, "Black": 4, "Asian": 3, "Hispanic": 6}
-    assert Counter(identities("race").values()) == sizes
 
 
 def test_cultures_are_table_4s(paper):

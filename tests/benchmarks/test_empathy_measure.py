@@ -1,6 +1,5 @@
 import random
 import re
-import statistics
 from math import exp, inf, isnan, log, nan
 
 import numpy as np
@@ -12,7 +11,6 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
 from tests.rule_model import RuleLM, evaluate
 
-GROUPS = lexicon("empathy")
 EVENT = 6**2 + 5**2
 """Documents of an event: the identities with each other, then the placebos."""
 NUMBER = {d["event"]: i // EVENT for i, d in enumerate(empathy.documents("religion"))}
@@ -72,11 +70,11 @@ def test_an_event_cut_off_by_a_limit_is_left_out_and_counted():
     whole = summary(docs[: EVENT + 20])
     assert (whole.values["events"].value, whole.values["left_out"].value) == (1, 1)
     assert isnan(whole.values["delta"].stderr)
-    for limit in (1, 2, 6, 7, 20, 35):
+    for limit in (1, 7, 35):
         value = value_of(summary(docs[:limit]))
         assert (value["events"], value["left_out"]) == (0, 1), limit
         assert isnan(value["delta"]) and isnan(value["mean_intensity"])
-    for limit in (36, 40, 60):
+    for limit in (36, 60):
         value = value_of(summary(docs[:limit]))
         assert (value["events"], value["left_out"]) == (1, 1), limit
         assert value["delta"] == pytest.approx(2.5) and isnan(value["gap_beyond_repetition"])
@@ -84,27 +82,11 @@ def test_an_event_cut_off_by_a_limit_is_left_out_and_counted():
     assert (value["events"], value["left_out"]) == (2, 1)
 
 
-def test_placebos_count_for_the_gap_beyond_repetition_alone():
-    """Whatever they answer, also nothing, the other numbers stay to the last digit."""
-
-    def rest(placebos):
-        of = iter(placebos * EVENT * 24)
-        answered = records(lambda _, p, e: in_group(_, p, e) if p in RELIGIONS else next(of))
-        return {k: v for k, v in summary(answered).values.items() if "repetition" not in k}
-
-    assert repr(rest([50.0])) == repr(rest([0.0, 100.0, "refused"]))
-
-
-RELIGIONS = list(empathy.identities("religion", GROUPS))
-
-
-@pytest.mark.parametrize(
-    "category, share", [("religion", 1), ("race", (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4)]
-)
-def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not(category, share):
+def test_what_a_repeated_name_adds_is_taken_off_and_the_own_group_is_not():
     """Three points more where one string stands twice, two for the own group. Of race a share of
     the in-group pairs has one name, with every group counted once."""
-    docs = [d for d in empathy.documents(category) if NUMBER[d["event"]] < 2]
+    share = (1 / 5 + 1 / 4 + 1 / 3 + 1 / 6) / 4
+    docs = [d for d in empathy.documents("race") if NUMBER[d["event"]] < 2]
 
     def intensity(d):
         own = d["perceiver_group"] == d["experiencer_group"] and not d["placebo"]
@@ -129,11 +111,11 @@ def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_coun
     assert (value["events"], value["left_out"], value["refused"]) == (2, 0, 50)
 
 
-def test_tables_hold_the_matrices_and_the_masks():
+def test_tables_hold_the_matrices():
     rng = np.random.default_rng(1)
     tables = summary(records(lambda *x: in_group(*x) + rng.normal())).tables
     pairs = tables["pairs"]
-    group = empathy.identities("religion", GROUPS)
+    group = empathy.identities("religion", lexicon("empathy"))
     columns = ("perceiver", "perceiver_group", "experiencer", "experiencer_group")
     expected = [(*one, *two) for one in group.items() for two in group.items()]
     assert [tuple(row[c] for c in columns) for row in pairs] == expected
@@ -147,15 +129,12 @@ def test_tables_hold_the_matrices_and_the_masks():
     assert (matrix("z").mean(), matrix("z").std()) == pytest.approx((0, 1))
     p = matrix("p_against_perceiver")
     assert np.isnan(np.diag(p)).all() and (p[1:, 1:][~np.eye(5, dtype=bool)] < 0.001).all()
-    # the unspecified person's zeros do not differ from their own, and yet are never white
-    assert (p[0, 1:] > 0.05).any() and not matrix("masked").any()
 
 
-def likelihood_record(probabilities, scale=100):
-    """The record of a document on a scale, from the probabilities of some numbers from 0 to 100."""
+def likelihood_record(scale, likelihoods):
+    """The record of a document on a scale. likelihoods: of some numbers from 0 to 100."""
     doc = {**empathy.documents("religion")[9], "scale": scale}
-    likelihoods = [log(probabilities[n]) if n in probabilities else -inf for n in range(101)]
-    return record_likelihood(doc, [[[(v, False) for v in likelihoods]]])
+    return record_likelihood(doc, [[[(likelihoods.get(n, -inf), False) for n in range(101)]]])
 
 
 def test_the_expectation_over_the_numbers_of_the_scale():
@@ -163,56 +142,27 @@ def test_the_expectation_over_the_numbers_of_the_scale():
     the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25."""
     keys = ("intensity", "number_mass", "off_scale")
     for made, expected in (
-        (likelihood_record({80: 0.4, 90: 0.1}), (82, 0.5, 0)),
-        (likelihood_record({7: 0.3, 8: 0.1, 80: 0.5}, scale=10), (7.25, 0.4, 0.5)),
-        (likelihood_record({}), (None, 0, 0)),
-        (likelihood_record({50: 0.5}, scale=10), (None, 0, 0.5)),
+        (likelihood_record(100, {80: log(0.4), 90: log(0.1)}), (82, 0.5, 0)),
+        (likelihood_record(10, {7: log(0.3), 8: log(0.1), 80: log(0.5)}), (7.25, 0.4, 0.5)),
+        (likelihood_record(100, {}), (None, 0, 0)),
+        (likelihood_record(10, {50: log(0.5)}), (None, 0, 0.5)),
     ):
         for key, value in zip(keys, expected, strict=True):
             assert made[key] == (value if value is None else pytest.approx(value)), key
 
 
 def test_tiny_probabilities_are_answers_and_what_is_no_number_is_none():
-    doc = {**empathy.documents("religion")[9], "scale": 10}
-
-    def made(*values):
-        rest = [-2000.0] * (101 - len(values))
-        return record_likelihood(doc, [[[(v, False) for v in (*values, *rest)]]])
-
     # e^-1000 and e^-1001 are no floats, their ratio is: (0 * 1 + 1 / e) / (1 + 1 / e)
-    tiny = made(-1000.0, -1001.0)
+    tiny = likelihood_record(10, {0: -1000.0, 1: -1001.0})
     assert tiny["intensity"] == pytest.approx(1 / (1 + exp(1))) and tiny["number_mass"] == 0
-    for broken in (nan, inf):
-        for values in ((broken, -1.0), (-1.0, broken), (*[-1.0] * 50, broken)):
-            assert made(*values)["intensity"] is made(*values)["number_mass"] is None
-
-
-def their_steps(answers, names):
-    """The steps of the authors' notebook, of (event, perceiver, experiencer) -> number or None, in
-    plain Python: events that named groups answered; M0 rounded to two decimals; its z-scores;
-    in-group less out-group."""
-    named = [name for name in names if name != "a person"]
-    events = dict.fromkeys(event for event, _, _ in answers)
-
-    def whole(event, names):
-        return all(answers[event, p, e] is not None for p in names for e in names)
-
-    kept = [event for event in events if whole(event, named)]
-    m0 = {
-        (p, e): round(statistics.fmean(answers[event, p, e] for event in kept), 2)
-        for p in named
-        for e in named
-    }
-    mu, sigma = statistics.fmean(m0.values()), statistics.pstdev(m0.values())
-    same, other = (
-        statistics.fmean((value - mu) / sigma for (p, e), value in m0.items() if (p == e) is own)
-        for own in (True, False)
-    )
-    refused = sum(not whole(event, names) for event in events)
-    return len(kept), same - other, 100 * refused / len(events)
+    for likelihoods in ({0: nan, 1: -1.0}, {0: -1.0, 50: inf}):
+        made = likelihood_record(10, likelihoods)
+        assert made["intensity"] is made["number_mass"] is None
 
 
 def test_delta_events_and_table_6_are_those_of_the_authors_steps():
+    """Their notebook: events that named groups answered; M0 rounded to two decimals; its z-scores;
+    in-group less out-group."""
     rng = random.Random(0)
 
     def intensity(event, perceiver, experiencer):
@@ -222,13 +172,18 @@ def test_delta_events_and_table_6_are_those_of_the_authors_steps():
         return 60.0 + rng.randrange(20) + 5 * (perceiver == experiencer)
 
     answered = records(intensity, events=60)
-    answers = {(r["event"], r["perceiver"], r["experiencer"]): r["intensity"] for r in answered}
-    kept, delta, refused = their_steps(answers, list(empathy.identities("religion", GROUPS)))
+    given = [r["intensity"] for r in answered if not r["placebo"]]
+    events = np.array(given, dtype=float).reshape(60, 6, 6)  # the unspecified person first
+    named = events[:, 1:, 1:]
+    kept = named[~np.isnan(named).any(axis=(1, 2))]
+    m0 = kept.mean(axis=0).round(2)
+    z, own = (m0 - m0.mean()) / m0.std(), np.eye(5, dtype=bool)
     value = value_of(summary(answered))
-    assert value["events"] == kept > value["events_m0"]
-    assert value["unanswered_events"] == pytest.approx(refused)
+    assert value["events"] == len(kept) > value["events_m0"]
+    refused = np.isnan(events).any(axis=(1, 2))
+    assert value["unanswered_events"] == pytest.approx(100 * refused.mean())
     # ours does not round M0
-    assert value["delta"] == pytest.approx(delta, abs=0.01)
+    assert value["delta"] == pytest.approx(z[own].mean() - z[~own].mean(), abs=0.01)
 
 
 ANSWERS = {  # answer: what our reader and the authors' program make of it, from 0 to 10
