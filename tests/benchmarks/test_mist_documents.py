@@ -1,5 +1,6 @@
 from collections import Counter
 
+import pandas as pd
 import pytest
 
 from lm_eval_bias.benchmarks.mist import documents as mist
@@ -25,7 +26,7 @@ def test_identifiers_are_table_1s(paper):
     rows = [row for row in cells if len(row) == 5 and row[2].startswith("$S_")]
     printed = {row[4]: ("a" if row[2] == "$S_a$" else "b") for row in rows}
     ours = {", ".join(g["identifiers"]): g["side"] for g in GROUPS.values()}
-    assert len(rows) == 16 and printed == ours
+    assert printed == ours
     for row in rows:
         assert row[3] == "-" or ", ".join(GROUPS[row[3]]["identifiers"]) == row[4]
 
@@ -33,7 +34,7 @@ def test_identifiers_are_table_1s(paper):
 def test_attributes_are_table_2s_and_neutral_words_table_3s(paper):
     rows = [line.split("\t") for line in paper.splitlines() if "\t$X_" in line]
     printed = [tuple(row[2].rstrip(".").split(", ")) for row in rows]
-    assert len(printed) == 6 and printed == [
+    assert printed == [
         words
         for polarities in MIST["attributes"].values()
         for words in (polarities["positive"], polarities["negative"])
@@ -46,7 +47,6 @@ def test_attributes_are_table_2s_and_neutral_words_table_3s(paper):
 def test_ten_pairs_of_one_domain_each():
     pairs = [(GROUPS[a], GROUPS[b]) for a, b in mist.pairs(MIST).values()]
     assert all((a["side"], b["side"]) == ("a", "b") for a, b in pairs)
-    assert all(a["domain"] == b["domain"] for a, b in pairs)
     domains = {"race": 4, "gender": 2, "disability": 1, "weight": 1, "age": 1, "mind": 1}
     assert Counter(a["domain"] for a, _ in pairs) == domains
 
@@ -55,9 +55,8 @@ def test_wabt_has_the_papers_size_and_balance(lists):
     """Five words of either polarity, an identifier of either group, each named first half of the
     time; good words at every place about half of the time (standard deviation 19)."""
     assert len(lists) == 4500
-    templates = Counter((x["pair"], x["dimension"], x["template"]) for x in lists)
     first = Counter((x["pair"], x["dimension"], x["named"] == x["groups"]) for x in lists)
-    assert set(templates.values()) == {50} and set(first.values()) == {75}
+    assert set(first.values()) == {75}
     for x in lists:
         polarities = MIST["attributes"][x["dimension"]]
         assert sum(x["positive"]) == 5 and len(set(x["words"])) == 10
@@ -71,14 +70,13 @@ def test_wabt_has_the_papers_size_and_balance(lists):
 
 
 def test_the_templates_of_a_sample_share_all_but_the_wording(lists):
-    samples, identifiers = {}, {}
-    for x in lists:
-        shared = {k: v for k, v in x.items() if k != "template"}
-        samples.setdefault((x["sample"], x["dimension"]), []).append(shared)
-        identifiers.setdefault(x["sample"], set()).add(tuple(x["groups"]))
-    assert len(samples) == 1500
-    assert all(len(same) == 3 and same[0] == same[1] == same[2] for same in samples.values())
-    assert all(len(groups) == 1 for groups in identifiers.values())
+    ordered = sorted(lists, key=lambda x: (x["sample"], x["dimension"], x["template"]))
+    for first in range(0, 4500, 3):
+        one, two, three = ({**x, "template": None} for x in ordered[first : first + 3])
+        assert one == two == three
+    # and a sample has the same identifiers in all dimensions
+    identifiers = {(x["sample"], *x["groups"]) for x in lists}
+    assert len(identifiers) == len({x["sample"] for x in lists}) == 500
 
 
 def test_another_seed_draws_other_lists_and_the_same_seed_the_same(lists):
@@ -91,25 +89,18 @@ def test_another_seed_draws_other_lists_and_the_same_seed_the_same(lists):
 
 def test_aat_has_the_papers_size_and_balance(built):
     asked = built(mist.attributions)
-    assert len(asked) == 1500 == len({(x["identifier"], x["word"], x["template"]) for x in asked})
-    once = [x for x in asked if x["template"] == 1]
-    assert len({(x["identifier"], x["word"]) for x in once}) == 500
-
-    def counts(key, rows=once):
-        return Counter(x[key] for x in rows)
-
-    of_side = {side: [x for x in once if x["side"] == side] for side in "ab"}
-    assert counts("side") == {"a": 250, "b": 250}
-    # 25 for each of the ten pairs: American stands in four of them, Female in two
-    assert sorted(counts("group", of_side["a"]).values()) == [25, 25, 25, 25, 50, 100]
-    assert set(counts("group", of_side["b"]).values()) == {25}
-    assert set(counts("word").values()) == {16, 17} and len(counts("word")) == 30
-    for group in GROUPS.values():
-        of_group = [counts("identifier")[name] for name in group["identifiers"]]
-        assert min(of_group) > 0 and max(of_group) - min(of_group) <= 2
-    for rows in of_side.values():
-        words = counts("word", rows)
-        assert len(words) == 30 and max(words.values()) - min(words.values()) <= 1
     for x in asked:
         group = GROUPS[x["group"]]
         assert (x["domain"], x["side"]) == (group["domain"], group["side"])
+    once = pd.DataFrame(x for x in asked if x["template"] == 1)
+    assert len(asked) == 1500 and len(once.drop_duplicates(["identifier", "word"])) == 500
+    # 25 for each of the ten pairs: American stands in four of them, Female in two
+    groups = once.groupby("side")["group"].value_counts()
+    assert sorted(groups["a"]) == [25, 25, 25, 25, 50, 100] and sorted(groups["b"]) == [25] * 10
+    identifiers = once["identifier"].value_counts()
+    for group in GROUPS.values():
+        of_group = identifiers[[*group["identifiers"]]]
+        assert of_group.max() - of_group.min() <= 2
+    for words in (once["word"], *(rows["word"] for _, rows in once.groupby("side"))):
+        counts = words.value_counts()
+        assert len(counts) == 30 and counts.max() - counts.min() <= 1
