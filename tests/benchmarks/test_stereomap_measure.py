@@ -55,8 +55,7 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_the_autho
     # 6 + 3 of the 24 groups are in clusters with a sign; the poor, welfare recipients and the
     # homeless differ by .45, which three groups cannot tell at .001.
     assert (values["mixed_groups"], values["unstable_groups"], notes) == (37.5, 0, "")
-    names = [row["cluster"] for row in tables["clusters"]]
-    assert names[0] == "low-low" and names[-1].startswith("high")
+    assert tables["clusters"][0]["cluster"] == "low-low"
     agreements = [(row["source"], row["agreement"] < 1) for row in tables["agreement"]]
     models = ("davinci", "gpt-3.5", "bard")
     assert agreements == [("fiske", False), *((model, True) for model in models)]
@@ -70,16 +69,6 @@ def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_s
     assert [values[name] for name in names] == [3, 3, 0, 0]
     assert "No clusters: 5 different places are needed" in notes
     assert all(row["cluster"] is None for row in tables["groups"])
-
-
-def test_a_model_that_refuses_everything_has_rates_of_one_and_a_sentence():
-    records = asked("extended", lambda doc, item: "refused", rounds=2)
-    values, tables, notes = summary("extended", records)
-    assert (values["refused"], values["unanswered"], values["groups"]) == (1, 100, 24)
-    for name in ("agreement", "competence", "warmth_spread", "keyword_coverage"):
-        assert isnan(values[name]), name
-    assert {row["refused"] for row in tables["groups"]} == {1}
-    assert "the groups with warmth and competence (0) have 0" in notes
 
 
 def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
@@ -157,8 +146,12 @@ def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
     def noise(doc, item):
         return 3 + random.Random(f"{doc['group']}{item}{doc['round']}").choice([-1, 0, 1])
 
-    values, _, notes = summary("extended", asked("extended", noise))
+    values, tables, notes = summary("extended", asked("extended", noise))
     assert values["unstable_groups"] > 50 and "The clusters may be chance" in notes
+    rows = tables["groups"]
+    assert [row["unstable"] for row in rows] == [row["left_its_cluster"] >= 0.2 for row in rows]
+    unstable = sum(row["unstable"] for row in rows)
+    assert values["unstable_groups"] == pytest.approx(100 * unstable / 24)
 
 
 @pytest.mark.parametrize("words, sign", [("Competence", ">"), ("Warmth", "<")])
@@ -176,31 +169,6 @@ def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype(words, si
     assert {row["sign"] for row in tables["clusters"]} == {sign}
     assert values["mixed_groups"] == 100 and f"{words} is above " in notes
     assert values["competence_warmth"] > 0.9
-
-
-def test_a_group_between_two_clusters_is_marked():
-    """Four groups stand fast; the fifth and sixth are one place apart, and the rounds of the last
-    one stray between two clusters."""
-    places = {
-        "Asians": (5, 1),
-        "Women": (1, 5),
-        "Poor people": (1, 1),
-        "Jews": (5, 5),
-        "Men": (3, 3),
-    }
-
-    def rating(doc, item):
-        competence, warmth = places.get(doc["group"], (3, 3))
-        if doc["group"] == "Muslims":  # halfway between the middle and the corner
-            competence = warmth = 4 + (1 if doc["round"] % 2 else -1)
-        return {"Competence": competence, "Warmth": warmth}.get(doc["dimension"], 3)
-
-    values, tables, _ = summary("original", asked("original", rating))
-    rows = by("group", tables["groups"])
-    for group in ("Asians", "Men"):
-        assert (rows[group]["left_its_cluster"], rows[group]["unstable"]) == (0, False)
-    assert rows["Muslims"]["left_its_cluster"] >= 0.2 and rows["Muslims"]["unstable"]
-    assert values["unstable_groups"] == pytest.approx(100 / 24)
 
 
 def test_clusters_of_many_sets_of_points_are_those_of_scikit_learn():
@@ -226,18 +194,16 @@ def by_likelihood(part, says):
 @pytest.mark.parametrize("part", list(measure.DIMENSIONS))
 def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
     records = by_likelihood(part, lambda doc: 4)
-    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
-    found = of.summary(records).values
+    found, _, _ = summary(f"{part}_likelihood", records)
     for dimension in measure.DIMENSIONS[part]:
         name = dimension.lower().replace(" ", "_")
         # Four on the rising scale is two on the falling one: in the middle of the log-odds is
         # three.
-        assert found[name].value == pytest.approx(3)
-        assert found[f"{name}_spread"].value == pytest.approx(0)
-    assert found["rating_mass"].value == pytest.approx(98)
-    assert found["unanswered"].value == found["left_out"].value == 0
+        assert (found[name], found[f"{name}_spread"]) == pytest.approx((3, 0))
+    assert found["rating_mass"] == pytest.approx(98)
+    assert found["unanswered"] == found["left_out"] == 0
     # a limit that cuts a rating in two
-    assert of.summary(records[:3]).values["left_out"].value == 1
+    assert summary(f"{part}_likelihood", records[:3])[0]["left_out"] == 1
 
 
 def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
@@ -279,26 +245,15 @@ def test_directions_agree_about_nothing_where_groups_do_not_differ():
 # ---- Emotions and behaviours
 
 
-def ranked(doc, item):
-    """Active facilitation follows warmth, passive harm follows it backwards, admiration follows
-    competence."""
-    random_ = random.Random(doc["group"])
-    warmth, competence = 1 + 4 * random_.random(), 1 + 4 * random_.random()
-    of = {
-        "Warmth": warmth,
-        "Active Facilitation": warmth,
-        "Passive Harm": 6 - warmth,
-        "Competence": competence,
-        "Admire": competence,
-    }
-    return of.get(
-        doc["scales"][item][0],
-        1 + 4 * random.Random(f"{doc['group']}{doc['scales'][item][0]}").random(),
-    )
-
-
 def test_table_8_has_the_correlations_that_the_ratings_have():
-    values, tables, _ = summary("behavior", asked("behavior", ranked, rounds=1))
+    def rating(doc, item):
+        """Active facilitation follows warmth, passive harm follows it backwards."""
+        dimension = doc["scales"][item][0]
+        followed = "Warmth" if dimension in ("Active Facilitation", "Passive Harm") else dimension
+        points = 1 + 4 * random.Random(f"{doc['group']}{followed}").random()
+        return 6 - points if dimension == "Passive Harm" else points
+
+    values, tables, _ = summary("behavior", asked("behavior", rating, rounds=1))
     rows = {(row["stereotype_or_emotion"], row["tendency"]): row for row in tables["tendencies"]}
     assert len(rows) == 24
     same, opposite = (rows["Warmth", name] for name in ("Active Facilitation", "Passive Harm"))
@@ -332,41 +287,29 @@ def test_keywords_are_counted_by_what_the_dictionary_knows_of_them_and_too_littl
     assert "knows only 33 % of the keywords" in summary("extended", records)[2]
 
 
-def styles(records):
-    values, tables, _ = summary("extended", records)
-    return values, by("style", tables["styles"])
-
-
 def test_the_coefficient_of_variation_over_rounds_and_styles():
     """Ratings alternate between 2 and 4 over rounds in the paper's style (mean 3, standard
-    deviation 1: 1/3), and are 3 in the others."""
+    deviation 1: 1/3), and are 3 of men and in the others, of which one refuses all but men."""
 
-    def rating(doc, item):
-        return 3 + (1 if doc["round"] % 2 else -1) * (doc["style"] == "paper")
-
-    values, rows = styles(asked("extended", rating, style="all"))
-    assert list(rows) == ["paper", "no chain of thought", "no instructions", "neither"]
-    assert rows["paper"]["competence_cv"] == pytest.approx(1 / 3)
-    assert rows["neither"]["warmth_cv"] == 0
-    # 10 of 20 rounds deviate by 1, the others by 0: sqrt(1/2) / 3.
-    assert rows["neither"]["competence_cv_with_paper"] == pytest.approx(0.5**0.5 / 3)
-    # of the paper's style alone
-    assert (values["competence_cv"], values["competence"]) == pytest.approx((1 / 3, 3))
-
-
-def test_a_style_that_refuses_is_not_compared_with_itself():
     def rating(doc, item):
         men = doc["group"] == "Men"
         if doc["style"] == "neither" and not men:
             return "refused"
         return 3 + (1 if doc["round"] % 2 else -1) * (doc["style"] == "paper" and not men)
 
-    _, rows = styles(asked("extended", rating, style="all"))
+    values, tables, _ = summary("extended", asked("extended", rating, style="all"))
+    rows = by("style", tables["styles"])
+    assert list(rows) == ["paper", "no chain of thought", "no instructions", "neither"]
+    assert rows["paper"]["competence_cv"] == pytest.approx(23 / 24 / 3)
+    # of the paper's style alone
+    assert (values["competence_cv"], values["competence"]) == pytest.approx((23 / 24 / 3, 3))
+    # 10 of 20 rounds deviate by 1, the others by 0: sqrt(1/2) / 3.
+    others = rows["no instructions"]
+    assert others["competence_cv_with_paper"] == pytest.approx(23 / 24 * 0.5**0.5 / 3)
+    assert others["warmth_cv"] == 0
     assert rows["neither"]["refused"] == pytest.approx(23 / 24)
-    # Of Men alone, of whom every rating is 3; the others' would be those of the paper's style.
+    # Of men alone; the others' would be those of the paper's style.
     assert rows["neither"]["competence_cv_with_paper"] == 0
-    others = rows["no instructions"]["competence_cv_with_paper"]
-    assert others == pytest.approx(23 / 24 * 0.5**0.5 / 3)
 
 
 def test_no_number_is_evidence_of_bias_and_no_spread_has_a_direction():
