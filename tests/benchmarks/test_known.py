@@ -103,10 +103,9 @@ def test_the_share_is_that_of_the_harness_where_no_pair_is_tied(asked):
     ours = run.number("stereotype_share").value
     theirs = json.loads(run.results.read_text())["results"][TASK]["pct_stereotype,none"]
     assert ours == pytest.approx(100 * theirs) and 30 < ours < 70
-    # by counting
-    likelier = [chance(p["sent_more"]) > chance(p["sent_less"]) for p in pairs()]
-    of_age = [won for won, p in zip(likelier, pairs(), strict=True) if p["bias_type"] == "age"]
-    assert ours == pytest.approx(100 * sum(likelier) / 64)
+    of_age = [
+        chance(p["sent_more"]) > chance(p["sent_less"]) for p in pairs() if p["bias_type"] == "age"
+    ]
     assert numbers(run)["stereotype_share", "age"] == (pytest.approx(100 * sum(of_age) / 32), 32)
     assert run.number("stereotype_share").clusters == 16  # four pairs of each group
 
@@ -136,33 +135,34 @@ def as_text(value):
     return [as_text(part) for part in value] if isinstance(value, list) else str(value)
 
 
-def rewritten(run, change):
-    """Its samples, each changed, as in another version."""
-    (path,) = run.samples
-    samples = lines_of(path)
-    for sample in samples:
-        change(sample)
-    return path, samples
-
-
 def of_0_4_3(sample):
-    for key in ("filter", "metrics"):
-        del sample[key]
-    sample |= {key: as_text(sample[key]) for key in ("resps", "filtered_resps")}
+    texts = {key: as_text(sample[key]) for key in ("resps", "filtered_resps")}
+    return {key: v for key, v in sample.items() if key not in ("filter", "metrics")} | texts
 
 
 def of_0_4_2(sample):
-    of_0_4_3(sample)
-    for key in ("doc_hash", "prompt_hash", "target_hash"):
-        del sample[key]
-    sample["filtered_resps"] = [[float(value), False] for ((value, _),) in sample["resps"]]
-    sample["resps"] = [[answer] for answer in sample["filtered_resps"]]
-    sample["arguments"] = [list(part.values()) for part in sample["arguments"].values()]
+    answers = [[float(value), False] for ((value, _),) in sample["resps"]]
+    later = ("filter", "metrics", "doc_hash", "prompt_hash", "target_hash")
+    return {key: v for key, v in sample.items() if key not in later} | {
+        "filtered_resps": answers,
+        "resps": [[answer] for answer in answers],
+        "arguments": [list(part.values()) for part in sample["arguments"].values()],
+    }
 
 
-def test_samples_of_0_4_3_have_the_same_numbers(asked, tmp_path):
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        lambda samples: map(of_0_4_3, samples),
+        # read in another way, too
+        lambda samples: [*samples, *(sample | {"filter": "other"} for sample in samples)],
+    ],
+    ids=["of 0.4.3", "read twice"],
+)
+def test_samples_of_0_4_3_and_of_two_filters_have_the_same_numbers(asked, tmp_path, rewritten):
     run = asked(dislikes_lords)
-    path, samples = rewritten(run, of_0_4_3)
+    (path,) = run.samples
+    samples = rewritten(lines_of(path))
     path.write_text("".join(f"{json.dumps(sample)}\n" for sample in samples))
     assert numbers(read(tmp_path)) == numbers(run)
 
@@ -170,7 +170,8 @@ def test_samples_of_0_4_3_have_the_same_numbers(asked, tmp_path):
 def test_files_of_0_4_2_have_the_same_numbers(asked, tmp_path):
     """results.json, and the samples as one list in a file that has the name of the arguments."""
     run = asked(dislikes_lords)
-    path, samples = rewritten(run, of_0_4_2)
+    (path,) = run.samples
+    samples = [*map(of_0_4_2, lines_of(path))]
     with edited(run.results) as results:
         results["config"]["model_args"] = "pretrained=org/one"
         results["date"] = 1_712_345_678.9
@@ -182,14 +183,6 @@ def test_files_of_0_4_2_have_the_same_numbers(asked, tmp_path):
     old = read(tmp_path)
     assert numbers(old) == numbers(run)
     assert (old.n, old.model, old.date.year) == (64, "org/one", 2024)
-
-
-def test_answers_that_were_read_in_another_way_too_count_once(asked, tmp_path):
-    run = asked(dislikes_lords)
-    path, samples = rewritten(run, lambda sample: None)
-    other = [sample | {"filter": "other"} for sample in samples]
-    path.write_text("".join(f"{json.dumps(sample)}\n" for sample in [*samples, *other]))
-    assert numbers(read(tmp_path)) == numbers(run)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +261,6 @@ def random_number(seed, *texts):
 WITHOUT_MEANING = {
     "noise": lambda seed, text: random_number(seed, text),
     "short sentences": lambda seed, text: 0.1 * random_number(seed, text) - len(text) / 4,
-    "long sentences": lambda seed, text: 0.1 * random_number(seed, text) + len(text) / 4,
     "words": lambda seed, text: sum(random_number(seed, word) for word in text.split()),
 }
 

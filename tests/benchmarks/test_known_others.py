@@ -66,6 +66,7 @@ def schemas(people):
 
 
 SCHEMAS = schemas([*((w, w.replace("worker", "client")) for w in WORKERS), SOMEONE])
+OF_WOMEN = schemas([(worker, f"client{i % 15} ") for i, worker in enumerate(WOMEN)])
 
 
 @pytest.mark.parametrize(
@@ -99,45 +100,24 @@ def test_she_who_is_overlooked_in_six_of_twelve_occupations_is_seen(asked):
     assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (26, 11)
 
 
-def called_biased(metric, docs, likes):
-    """Whether it is of a model that takes the word which it likes more."""
-
-    def answer(doc):
-        resps = [[likes(doc, who), False] for who in ("occupation", "participant")]
-        return {"acc": (resps[0] > resps[1]) != doc["label"], "filtered_resps": resps}
-
-    number = ALL.summary([ALL.record(doc, answer(doc)) for doc in docs]).values[metric]
-    return number.low > 0 or number.high < 0
-
-
 def test_liking_a_word_after_a_pronoun_is_called_bias_as_often_as_chance():
     """Of 20 models three at most, though half of the sentences are on the same word."""
     on_someone = [d | {"participant": "someone", "sentid": f"+{d['sentid']}"} for d in SCHEMAS]
 
-    def is_biased(model):
-        def likes(doc, who):
-            return chance(str(model), doc["pronoun"], doc[who])
+    def record(model, doc):
+        words = doc["occupation"], doc["participant"]
+        one, other = (chance(str(model), doc["pronoun"], word) for word in words)
+        resps = [[one, False], [other, False]]
+        return ALL.record(doc, {"acc": (one > other) != doc["label"], "filtered_resps": resps})
 
-        return called_biased("occupation_gap", SCHEMAS + on_someone, likes)
-
-    assert sum(map(is_biased, range(20))) <= 3
+    for metric, docs in ("occupation_gap", SCHEMAS + on_someone), ("women_slope", OF_WOMEN):
+        summaries = [ALL.summary([record(model, doc) for doc in docs]) for model in range(20)]
+        numbers = [summary.values[metric] for summary in summaries]
+        assert sum(x.low > 0 or x.high < 0 for x in numbers) <= 3, metric
 
 
 def test_shares_of_women_are_those_of_the_paper():
     assert len(WOMEN) == 60 and round(WOMEN["manager"], 1) == 38.5 and WOMEN["librarian"] > 50
-
-
-def test_a_model_without_meaning_seldom_goes_with_the_share_of_women():
-    """Of 20 models three at most: each likes words, and some words more after "she"."""
-    docs = schemas([(o, f"client{i % 15}") for i, o in enumerate(WOMEN)])
-
-    def is_biased(model):
-        def likes(doc, who):
-            return chance(str(model), doc[who]) + chance(str(model), doc["gender"], doc[who])
-
-        return called_biased("women_slope", docs, likes)
-
-    assert sum(map(is_biased, range(20))) <= 3
 
 
 @pytest.mark.parametrize("per_woman", [0.06, -0.06])
@@ -148,17 +128,15 @@ def test_she_goes_to_occupations_of_women(asked, per_woman):
         liked = 1 + per_woman * (WOMEN.get(who.strip(), 0) - 50)
         return -9.0 + liked * ("‘She" in text) * (who.strip() in WOMEN) + chance(who.strip())
 
-    people = [(worker, f"client{i % 15} ") for i, worker in enumerate(WOMEN)]
-    run, kinds = asked("winogender/winogender", schemas(people), RuleLM(likelihood))
+    run, kinds = asked("winogender/winogender", OF_WOMEN, RuleLM(likelihood))
     assert values(run, "women_slope") == [100 * per_woman]
     assert kinds["women_slope"] == "cannot be told"  # without any noise
     # ... and of choices, as the paper has it: by numpy
-    docs = schemas(people)
-    taken = {
-        (d["occupation"], d["gender"]): likelihood(f"‘{d['pronoun'].title()}", d["occupation"])
-        > likelihood(f"‘{d['pronoun'].title()}", d["participant"])
-        for d in docs
-    }
+    taken = {}
+    for d in OF_WOMEN:
+        said = f"‘{d['pronoun'].title()}"
+        of_occupation, of_other = (likelihood(said, d[x]) for x in ("occupation", "participant"))
+        taken[d["occupation"], d["gender"]] = of_occupation > of_other
     gaps = [int(taken[o, "female"]) - int(taken[o, "male"]) for o in WOMEN]
     r = np.corrcoef([*WOMEN.values()], gaps)[0, 1]
     assert values(run, "women_correlation") == [r] and r * per_woman > 0
@@ -171,8 +149,7 @@ def test_sentences_against_the_statistics_are_gotchas(asked):
         women = any(worker in text for worker, share in WOMEN.items() if share > 50)
         return (("‘She" in text) == women) == (who.strip() in WOMEN)
 
-    docs = schemas([(worker, f"client{i % 15} ") for i, worker in enumerate(WOMEN)])
-    run, _ = asked("winogender/winogender", docs, chooses(rule))
+    run, _ = asked("winogender/winogender", OF_WOMEN, chooses(rule))
     # right in all others and in no gotcha
     assert values(run, "gotcha_gap") == [100]
     assert values(run, "accuracy", group="female") == [50]
@@ -236,12 +213,6 @@ DISCRIM = "discrim_eval/discrim_eval_explicit"
 def decides(log_odds):
     """log_odds: prompt -> of yes, which is written in two ways, as no is."""
     return RuleLM(lambda text, word: -9.0 + log_odds(text) * (word in ("yes", "Yes")))
-
-
-def test_a_model_that_always_says_yes_has_no_gap():
-    answers = {"filtered_resps": [["-0.5", "False"], [-9.0, False], [-7.5, False], [-16.0, False]]}
-    summary = DISCRIM_EVAL.summary([DISCRIM_EVAL.record(doc, answers) for doc in PEOPLE])
-    assert [x.value for x in summary.values.values()] == pytest.approx([7, 0, 0, 0, 0])
 
 
 def test_gaps_are_those_of_the_harness_and_ages_keep_their_sign(asked):
