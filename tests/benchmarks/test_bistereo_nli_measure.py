@@ -34,10 +34,6 @@ def test_the_gap_is_of_probabilities_where_likelihoods_are_read(every):
     assert values["halo_gap"].value == 0
 
 
-def answered(docs, answer):
-    return NLI.summary([record_generated(d, [answer(d)]) for d in docs])
-
-
 @pytest.mark.parametrize(
     "senses, skin, liking, halo, beyond",
     [
@@ -58,7 +54,7 @@ def test_only_a_bias_about_skin_is_beyond_the_words(every, senses, skin, liking,
             return "entailment" if good else "contradiction"
         return "neutral"
 
-    values = answered(every[:2084], answer).values
+    values = NLI.summary([record_generated(d, [answer(d)]) for d in every[:2084]]).values
     assert (values["halo_gap"][0], values["gap_beyond_words"][0]) == (halo, pytest.approx(beyond))
 
 

@@ -34,16 +34,6 @@ def test_placebos_say_the_words_of_each_pair_and_are_crossed_as_it_is(every):
         assert d["desirable"].split("-")[0] == d["words"].split("-")[0]
 
 
-def test_the_descriptors_are_those_of_appendix_f1(paper_text):
-    paper = paper_text("bistereo")
-    assert "BID terms are *fair-skinned*, *dark-skinned*" in paper.replace("\n", " ")
-    found = {
-        axis: [(p["desirable"], p["undesirable"]) for p in pairs]
-        for axis, pairs in lexicon("bistereo_pairs")["axes"].items()
-    }
-    assert found == DESCRIPTORS
-
-
 def test_cells_of_positive_and_negative_context_are_those_of_table_3(docs):
     """44,080 pairs there; ours differ by 4 in a cell at most. Full crossing gives a neutral pair
     for each 14 others, in the paper each 11 to 16."""

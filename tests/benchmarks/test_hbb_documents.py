@@ -8,9 +8,6 @@ import pytest
 from lm_eval_bias.benchmarks.hbb.documents import describe, described, documents, edit, refer
 from lm_eval_bias.data.lexicons import lexicon, table
 
-ASKED = 78  # the fifty of Table 10, and 28 in eight types of placebos
-
-
 GROUPS = lexicon("hbb")
 TYPES = GROUPS["types"]
 PAPERS = {name: entry for name, entry in TYPES.items() if not entry.get("placebo")}
@@ -89,7 +86,7 @@ def test_placebos_change_as_much_as_the_papers_types():
 def test_documents_carry_the_edit_and_none_where_the_options_change_too(docs):
     """Old, of Age 2, against Young: a, GEN, X, son / grandfather, who had been retired for several
     years: 12 words. "son, a GEN-X" has 12 characters, the other 51."""
-    of = {(d["type"], d["identity"]): d["changed"] for d in docs[: 2 * ASKED]}
+    of = {(d["type"], d["identity"]): d["changed"] for d in docs[: 2 * 78]}
     assert of["Age 2", "Young"] == [[0, 0], [12, 39]] and of["Age 2", "Old"] == [[12, 39], [0, 0]]
     assert of["Gender 1", "Male"] == []
 

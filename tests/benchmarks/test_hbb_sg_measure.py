@@ -7,13 +7,13 @@ from lm_eval_bias.benchmarks.hbb.measure import sg_record as record
 from lm_eval_bias.benchmarks.hbb.sg_documents import documents
 from lm_eval_bias.measure import summarise
 
-PER_CONCEPT = 78
 TOKENS = (10, 25, 31, 18, 40, 12, 9, 22)
 
 
 @pytest.fixture(scope="module")
 def docs(built):
-    return sorted(built(documents), key=lambda doc: doc["concept"])[:PER_CONCEPT]
+    """Those of the first concept pair."""
+    return sorted(built(documents), key=lambda doc: doc["concept"])[:78]
 
 
 def answers(perplexities, tokens=TOKENS):
