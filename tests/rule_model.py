@@ -63,13 +63,14 @@ class ChatLM(RuleLM):
 
 
 def load(*names, metadata=None, folder=None):
-    """Our tasks as the harness loads them. Only our folder, and that of a person, is indexed: the
-    harness's own thousands of YAML files take ten seconds."""
+    """Our tasks as the harness loads them."""
     return manager(metadata, folder).load(list(names))
 
 
-def manager(metadata=None, folder=None):
-    paths = [tasks_folder(), *([str(folder)] if folder else [])]
+def manager(metadata=None, *folders):
+    """Indexes our folder and those of a person alone: the harness's thousands of YAML files take
+    ten seconds."""
+    paths = [tasks_folder(), *map(str, filter(None, folders))]
     return TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
 
 

@@ -9,11 +9,9 @@ from datetime import datetime, timedelta
 
 from lm_eval import simple_evaluate
 from lm_eval.loggers import EvaluationTracker
-from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import documents
-from lm_eval_bias.catalogue import tasks_folder
-from tests.rule_model import RuleLM
+from tests.rule_model import RuleLM, manager
 
 
 @contextmanager
@@ -28,11 +26,15 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def write_lines(path, rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
 def samples_beside(results, samples=({},), task="mine"):
     """A file of samples with the name that belongs to a results file."""
-    path = results.with_name(results.name.replace("results", f"samples_{task}") + "l")
-    path.write_text("".join(f"{json.dumps(sample)}\n" for sample in samples), encoding="utf-8")
-    return path
+    name = results.name.replace("results", f"samples_{task}") + "l"
+    return write_lines(results.with_name(name), samples)
 
 
 def chance(*texts):
@@ -63,14 +65,11 @@ def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, inclu
     """As `lm_eval --model_args pretrained=NAME --tasks ... --output_path FOLDER --log_samples`;
     returns the results file."""
     tracker = EvaluationTracker(output_path=str(folder))
-    manager = TaskManager(
-        include_path=[tasks_folder(), *map(str, include)], include_defaults=False, metadata=metadata
-    )
     results = simple_evaluate(
         model=lm,
         model_args=f"pretrained={name}",
         tasks=list(tasks),
-        task_manager=manager,
+        task_manager=manager(metadata, *include),
         bootstrap_iters=0,
         limit=limit,
         samples=samples,

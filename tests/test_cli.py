@@ -24,7 +24,7 @@ from lm_eval_bias.usage import UsageError
 from tests.gate.judged import rule, run_of
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, load, manager
-from tests.scripted import ask
+from tests.scripted import ask, write_lines
 
 
 def parsers(top):
@@ -57,7 +57,6 @@ def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are():
         ("gate results --ruls=x", "gate: error: no option '--ruls'; did you mean --rules?"),
         ("gate results --rules x --xyz", "no option '--xyz'; expected one of -h, --help, --rules"),
         ("export results --to hubs", "argument --to: invalid choice: 'hubs'; did you mean hub?"),
-        ("items hb x", "argument BENCHMARK: invalid choice: 'hb'; did you mean hbb?"),
         ("tasks hbb mist", "lm-eval-bias tasks: error: unrecognized arguments: mist"),
     ],
 )
@@ -184,11 +183,6 @@ def test_the_model_is_made_once(command, model_folder):
     assert status == 0 and "is there already" in printed
 
 
-def written(path, *samples):
-    path.write_text("\n".join(map(json.dumps, samples)))
-    return path
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -211,8 +205,9 @@ def written(path, *samples):
 def test_mistakes_in_merge_end_with_one_line(command, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     doc = empathy.documents("religion")[0]
-    written(tmp_path / "samples.jsonl", {"doc_hash": "0", "records": record(doc, [60.0])})
-    written(tmp_path / "other.jsonl", {})
+    sample = {"doc_hash": "0", "records": record(doc, [60.0])}
+    write_lines(tmp_path / "samples.jsonl", [sample])
+    write_lines(tmp_path / "other.jsonl", [{}])
     status, _, error = command("merge", *arguments.split())
     assert status == 1 and message in error.splitlines()[-1]
 
@@ -252,7 +247,7 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
     doc, answers = hbb.documents(order="paper")[0], ["a", "b", "a", "b", "b", "b"]
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": doc, "resps": [answers]}
     date = "2026-01-31T10-11-12.123456"
-    file = written(tmp_path / f"samples_hbb_generate_{date}.jsonl", sample)
+    file = write_lines(tmp_path / f"samples_hbb_generate_{date}.jsonl", [sample])
     results = {"configs": {"hbb_generate": {"repeats": 3}}}
     (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
     (document,) = samples.documents(catalogue.task("hbb_generate"), [file])
@@ -263,7 +258,7 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
 def test_what_cannot_be_made_again_is_named(tmp_path):
     """Neither a filter of the harness nor an error in a measure is a file of the wrong kind."""
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": {}, "resps": [["80"]]}
-    file = written(tmp_path / "samples.jsonl", sample)
+    file = write_lines(tmp_path / "samples.jsonl", [sample])
     task = catalogue.task("empathy_religion")
     filters = [{"name": "x", "filter": [{"function": "regex"}]}]
     for filter_list, error, message in (

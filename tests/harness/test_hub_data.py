@@ -13,7 +13,7 @@ from lm_eval_bias.usage import UsageError
 from tests.mistakes import refused
 from tests.overt_rows import KINDS, WORDS, as_released, kind_of, rows
 from tests.rule_model import ChatLM, RuleLM, evaluate, load, rows_of
-from tests.scripted import ask
+from tests.scripted import ask, write_lines
 
 PARTS = ("intrasentence", "intersentence")
 
@@ -36,11 +36,10 @@ def test_every_form_of_the_file_gives_the_same_documents(tmp_path, data):
 
     given = rows("intrasentence")
     released = [as_released(row) for row in given]
-    lines = ("".join(json.dumps(r) + "\n" for r in some) for some in (given, released))
-    texts = {"a.json": json.dumps(given), "c.json": json.dumps({"intrasentence": released})}
-    texts |= dict(zip(("b.jsonl", "d.jsonl"), lines, strict=True))
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
+    (tmp_path / "a.json").write_text(json.dumps(given))
+    (tmp_path / "b.json").write_text(json.dumps({"intrasentence": released}))
+    write_lines(tmp_path / "c.jsonl", given)
+    write_lines(tmp_path / "d.jsonl", released)
     Dataset.from_list(given).to_parquet(tmp_path / "e.parquet")
     docs = documents("stereoset_intrasentence", data=data)
     assert len(docs) == 48
@@ -189,7 +188,7 @@ def measured(tmp_path):
         for i in range(12)
         for more, less in kinds
     ]
-    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    write_lines(tmp_path / "pairs.jsonl", pairs)
     (tmp_path / "mine.py").write_text(MINE)
     given = {"include": CROWS_PAIRS, "folder": tmp_path}
     for task, more in (("pairs", ""), ("pairs_written", WRITTEN), ("pairs_single", SINGLE)):

@@ -91,7 +91,7 @@ class Reads(RuleLM):
 def samples_of(folder, name, **options):
     lm = Reads(rule=lambda *texts: -0.1 - 3 * chance(*texts))
     results = ask(folder, "m", lm, name, metadata=options)
-    file = results.with_name(results.name.replace("results", f"samples_{name}") + "l")
+    (file,) = folder.rglob("samples_*")
     return file, json.loads(results.read_text())["configs"][name]["cells"]
 
 

@@ -10,7 +10,7 @@ from lm_eval_bias.results import runs, samples
 from lm_eval_bias.show.report import TaskInfo, write
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate, load
-from tests.scripted import ask, lines_of, made_up, scripted
+from tests.scripted import ask, lines_of, made_up, scripted, write_lines
 
 TASKS = catalogue.by_name()
 # One task of each text; `_official` asks the same of data that is fetched.
@@ -72,7 +72,7 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
     lines = lines_of(files[0])
     for line in lines:
         line["records"] = [{"error": "x", "instruction": r["instruction"]} for r in line["records"]]
-    files[0].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(files[0], lines)
     config = merge.merged(TASKS[AAT], files)["configs"][AAT]
     assert (
         json.dumps(config["cells"]) == json.dumps(cells) and config["metadata"]["wording"] == "all"
