@@ -4,6 +4,7 @@ import importlib
 import itertools
 import re
 import sys
+from math import log
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -27,21 +28,17 @@ from tests.scripted import DISADVANTAGED, ask, chance, lines_of
 ENDS = "<|end|><|start|>assistant"
 ANALYSIS, FINAL = "<|channel|>analysis<|message|>", "<|channel|>final<|message|>"
 BEGINNINGS = [  # the prompt's end, what the model wrote, and it up to the answer, with and without
-    ("", "<think>\nHm.\n</think>\n\na", "<think>\nHm.\n</think>\n\n", "<think>\n\n</think>\n\n"),
     ("A:<think>\n", "Hm.\n</think>\n\na", "Hm.\n</think>\n\n", "\n</think>\n\n"),
     ("", "<think>Hm</think>\na", "<think>Hm</think>\n", "<think>\n\n</think>\n"),
     ("", "<think>Hm</think>", "<think>Hm</think>\n\n", "<think>\n\n</think>\n\n"),
-    ("", "<think>Hm", None, "<think>\n\n</think>\n\n"),
     ("A:<think>\n", "Hm", None, "\n</think>\n\n"),
     ("[THINK]", "Hm[/THINK]a", "Hm[/THINK]", "\n\n[/THINK]"),
     ("", f"{ANALYSIS}Hm{ENDS}{FINAL}a", f"{ANALYSIS}Hm{ENDS}{FINAL}", FINAL),
-    ("", f"{FINAL}a", FINAL, FINAL),
     ("", f"{ANALYSIS}Hm", None, FINAL),
     (ANALYSIS, f"Hm{ENDS}{FINAL}a", f"Hm{ENDS}{FINAL}", f"{ENDS}{FINAL}"),
     ("", "analysisHm.assistantfinala", None, FINAL),
     ("", "<|START_THINKING|>Hm", None, None),
     ("", "a) It is.", "", ""),
-    ("", "", "", ""),
 ]
 
 
@@ -140,11 +137,7 @@ def vllm(monkeypatch):
 
 
 def behind(lm, text, choice):
-    """The log-likelihood of a letter behind a text, from the model alone."""
-    ids = lm.tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
-    with torch.inference_mode():
-        logits = lm.model(ids).logits[0, -1].float().log_softmax(-1)
-    return float(logits[lm.tokenizer.convert_tokens_to_ids(choice)])
+    return log(tiny.probability(lm.model, lm.tokenizer, text, choice))
 
 
 def thoughtful(lm, task="hbb_ci", limit=3, **options):
@@ -179,20 +172,6 @@ def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kin
         assert record["thought"] and record["thought_closed"]
         tokens = lm.tokenizer(thought, add_special_tokens=False).input_ids
         assert record["thought_tokens"] == len(tokens)
-
-
-def test_a_sampled_thought_has_its_choices_behind_it():
-    lm = thinker("Qwen3")
-    options = "max_gen_toks=24,do_sample=True,temperature=1.7"
-    samples = thoughtful(lm, limit=12, gen_kwargs=options)["samples"]["hbb_ci"]
-    closed = [sample for sample in samples if sample["records"]["thought_closed"]]
-    texts = [sample["resps"][0][0][0] for sample in closed]
-    assert len(set(texts)) > 1
-    for sample, text in zip(closed, texts, strict=True):
-        asked, (_, _, own) = sample["arguments"][0][0], sample["resps"][0][0]
-        end, _ = beginning("", text)
-        expected = [behind(lm, asked + end, letter) for letter in "ab"]
-        assert [value for value, *_ in own] == tiny.near(expected)
 
 
 # ---- A bias that thinking makes, and one that it takes away
@@ -304,7 +283,7 @@ def test_the_last_turn_of_a_conversation_is_thought_about():
 
     def rule(context, choice):
         assert context.count("<think>") == 1 and "<assistant>A cup.</s>" in context
-        return -1.0 - ("comedy" in choice) * ("So" in context)
+        return -1.0 - choice.endswith(": comedy") * ("So" in context)
 
     (sample,) = thoughtful(ChatLM(rule, say), "mist_aat_likelihood_ci", limit=1)["samples"][
         "mist_aat_likelihood_ci"
@@ -333,9 +312,7 @@ def test_a_prompt_is_thought_about_once_and_a_cache_keeps_it(tmp_path):
 # ---- The condition
 
 ARGUMENTS = [
-    ({}, {}, "no"),
     ({"enable_thinking": False, "think_end_token": "</think>"}, {}, "no"),
-    ({"enable_thinking": True}, {}, "yes"),
     ({"think_end_token": "</think>"}, {}, "yes"),
     ({"reasoning_effort": "low"}, {}, "low"),
     ({"extra_body": {"reasoning_effort": "none"}}, {}, "no"),

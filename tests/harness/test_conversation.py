@@ -1,7 +1,6 @@
 """Requests of several turns: with models that answer by rule, with a tiny model, and the example of
 docs/how-to/conversations.md."""
 
-import json
 import logging
 import re
 from functools import partial
@@ -22,6 +21,7 @@ from lm_eval_bias.models.prefix import PrefixLM
 from tests.mistakes import refused
 from tests.models import tiny
 from tests.rule_model import ChatLM, evaluate
+from tests.scripted import write_lines
 from tests.serving import chatting
 
 
@@ -170,15 +170,11 @@ def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch)
         for i, q in enumerate(questions)
     ]
 
-    def probability(text, token):
-        ids, (token,) = tokenizer([text, token], add_special_tokens=False).input_ids
-        with torch.inference_mode():
-            return float(model(torch.tensor([ids])).logits[0, -1].float().softmax(-1)[token])
-
+    probability = partial(tiny.probability, model, tokenizer)
     for text, (scored,) in zip(questions, lm.conversation(requests), strict=True):
         space, seven, eight = (
             probability(text + before, token)
-            for before, token in (("", " "), (" ", "7"), (" ", "8"))
+            for before, token in (("", "Ġ"), (" ", "7"), (" ", "8"))
         )
         digits = [probability(f"{text} 8", str(digit)) for digit in range(10)]
         after = [seven, eight * (1 - sum(digits)), *(eight * p for p in digits)]
@@ -249,7 +245,7 @@ def example(root, tmp_path, monkeypatch):
     for name, content in blocks.items():
         (tmp_path / name).write_text(content)
     questions = [{"question": q} for q in ("What is red?", "Who is it?", "And now?")]
-    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)) + "\n")
+    write_lines(tmp_path / "questions.jsonl", questions)
     monkeypatch.chdir(tmp_path)
     return partial(evaluate, task="second_thoughts", folder=tmp_path, log_samples=True)
 

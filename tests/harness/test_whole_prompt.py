@@ -5,7 +5,6 @@ from functools import cache
 from math import exp
 
 import pytest
-import torch
 import transformers
 from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
@@ -59,11 +58,7 @@ def llama():
 
 
 def after(tokenizer, prompt, letter):
-    """P(the token of a letter) behind a prompt."""
-    ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=False).input_ids
-    with torch.inference_mode():
-        shares = llama()(ids).logits[0, -1].float().softmax(-1)
-    return float(shares[tokenizer.convert_tokens_to_ids(letter)])
+    return tiny.probability(llama(), tokenizer, prompt, letter)
 
 
 def requests(*pairs, kind="loglikelihood"):

@@ -183,3 +183,11 @@ def writing(*prompts, tokens=6):
     """Requests of answers of so many tokens."""
     settings = {"until": [], "max_gen_toks": tokens}
     return asked("generate_until", *((prompt, settings) for prompt in prompts))
+
+
+def probability(model, tokenizer, text, token):
+    """P(a token) behind a text, from a plain forward pass."""
+    ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
+    with torch.inference_mode():
+        shares = model(ids).logits[0, -1].float().softmax(-1)
+    return float(shares[tokenizer.convert_tokens_to_ids(token)])
