@@ -1,13 +1,17 @@
 """What two sentences share, and the request that scores one of them beside the other."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval.api.model import CachingLM
 
+from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.sentence_pairs import REQUEST, modified, words
-from tests.rule_model import RuleLM
+from lm_eval_bias.harness.sentence_pairs import REQUEST, SHARED, modified, read_sentences, words
+from tests.mistakes import refused
+from tests.rule_model import RuleLM, evaluate
 
 
 def parts(sentence, other):
@@ -27,10 +31,7 @@ def test_the_descriptor_of_section_4_1_1_is_modified_and_all_else_is_shared():
         ("A tall man came.", "An obese man came.", ["A", "tall"]),
         ("Two short men left.", "Two very tall men left.", ["short"]),
         ("Two men left.", "Two tall men left.", []),  # nothing of this one is modified
-        ("The doctor's son is here", "The nurse's son is here", ["doctor's"]),
         ("she said that he left", "he said that she left", ["she", "he"]),
-        ("Same words.", "Same words.", []),
-        ("Nothing alike", "x", ["Nothing", "alike"]),
         ("他很高。", "她很高。", ["他"]),
     ],
 )
@@ -79,7 +80,7 @@ class OwnLM(CountingLM):
     """Has a way of its own to score pairs, and to keep the scores."""
 
     def pair_loglikelihood(self, requests):
-        return [(0.5, 3, "own") for _ in requests]
+        return [(0.5, 3, SHARED) for _ in requests]
 
 
 PAIRS = [
@@ -100,4 +101,26 @@ def test_the_cache_asks_a_model_that_reads_from_left_to_right_once(tmp_path):
 
 def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
     cached = CachingLM(OwnLM(), str(tmp_path / "cache.db"))
-    assert cached.pair_loglikelihood(PAIRS) == [(0.5, 3, "own")] * 2
+    assert cached.pair_loglikelihood(PAIRS) == [(0.5, 3, SHARED)] * 2
+
+
+def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
+    task = "bistereo_pairs_skin"
+    lm = OwnLM()
+    lm.apply_chat_template = lambda *_: 1 / 0
+    options = {"system_instruction": "Be fair.", "num_fewshot": 2}
+    results = evaluate(lm, task, limit=6, log_samples=True, **options)
+    for sample, doc in zip(results["samples"][task], documents("skin")[:6], strict=True):
+        pair = (doc["desirable_sentence"], doc["undesirable_sentence"])
+        assert sample["arguments"] == [pair, pair[::-1]]
+        assert sample["records"]["method"] == SHARED
+        assert sample["records"]["attribute"] == doc["attribute"]
+    config = results["configs"][task]
+    assert config["sentences"] == ["desirable_sentence", "undesirable_sentence"]
+    json.dumps(config)
+
+
+@pytest.mark.parametrize("sentences", [None, ["a", ""], ["a", "b", "c"]])
+def test_a_task_of_pairs_names_two_sentences(sentences):
+    with refused("mine: expected `sentences`, a list of two columns or templates"):
+        read_sentences("mine", sentences)
