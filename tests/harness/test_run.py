@@ -20,16 +20,15 @@ from tests.cut_off import full_cache
 from tests.started import run_lm_eval
 
 KINDS = ("results", "samples")
-DUMMY = ["--model", "dummy", "--model_args", "pretrained=none", "--log_samples"]
+THREE = ["--model", "dummy", "--model_args", "pretrained=none", "--log_samples", "--limit", "2"]
+THREE += ["--tasks", "bistereo_analogy,mist_aat,bistereo_pairs_height", "--output_path"]
 
 
 def test_two_equal_runs_write_equal_files(tmp_path):
     """But for times."""
-    tasks = "bistereo_analogy,mist_aat,bistereo_pairs_height"
-    command = [*DUMMY, "--tasks", tasks, "--limit", "2", "--output_path"]
     runs = []
     for name in ("first", "second"):
-        done = run_lm_eval([*command, tmp_path / name])
+        done = run_lm_eval([*THREE, tmp_path / name])
         assert done.returncode == 0, done.stderr
         files = {}
         for path in (tmp_path / name / "none").iterdir():
@@ -95,10 +94,9 @@ def test_a_cache_that_is_full_costs_no_answer(tmp_path):
     """Of any type of request. The run ends as one without a cache, and with status 1."""
     full = tmp_path / "full_rank0.db"
     count = full_cache(full, 3)
-    command = [*DUMMY, "--tasks", "bistereo_analogy,mist_aat,bistereo_pairs_height", "--limit", "2"]
     numbers = []
     for name, more in (("plain", []), ("cached", ["--use_cache", tmp_path / "full"])):
-        done = run_lm_eval([*command, "--output_path", tmp_path / name, *more])
+        done = run_lm_eval([*THREE, tmp_path / name, *more])
         assert done.returncode == len(more) // 2, done.stderr
         (results,) = (tmp_path / name).rglob("results_*")
         numbers.append(json.loads(results.read_text())["results"])
@@ -108,7 +106,7 @@ def test_a_cache_that_is_full_costs_no_answer(tmp_path):
     assert sentence in done.stderr.splitlines()[-1] and done.stderr.count(sentence) == 2
     assert "Traceback" not in done.stderr and "Outer stack" not in done.stderr
     # a launcher ends all processes where one ends with another status
-    done = run_lm_eval([*command, "--output_path", tmp_path / "second", *more], env={"RANK": "1"})
+    done = run_lm_eval([*THREE, tmp_path / "second", *more], env={"RANK": "1"})
     assert done.returncode == 0 and done.stderr.count(sentence) == 1
 
 
