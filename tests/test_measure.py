@@ -151,31 +151,17 @@ def test_the_interval_of_a_share_is_korn_and_graubards():
     assert (low, high) == pytest.approx([100 * end for end in ends])
 
 
-def test_summarise_gives_each_number_its_clusters_and_one_interval():
-    """22 scenes of 2 records, 12 of them red: of each colour Student's interval over its scenes, of
-    all 22; the count has none."""
-    x = np.random.default_rng(3).normal(size=(22, 2))
-    records = [
-        {"colour": "red" if s < 12 else "blue", "scene": s, "x": y} for s in range(22) for y in x[s]
-    ]
-    metrics = [Metric("x", "points", "", by="colour"), Metric("n", "count", "", stderr=False)]
-    also = {"": mean_of_x, "again": lambda rows, total: {"n": (total(1), total(1))}}
-    counted = MEAN._replace(units=lambda rows: {"": rows, "again": rows}, values=also)
-    measure = Measure(lambda *_: {}, counted, metrics, clusters=(("scene",),))
-    summary = summarise(measure, records, {})
-    for gap, scenes in ((summary.values["x"], x), (summary.groups["x"]["red"], x[:12])):
-        own = scenes.mean(axis=1)
-        assert gap[:2] == pytest.approx((own.mean(), own.std(ddof=1) / len(own) ** 0.5))
-        assert gap.low < gap.value < gap.high and gap[4:] == (len(own), 2 * len(own))
-    assert summary.values["n"].value == 44 and isnan(summary.values["n"].low)
-
-
-def test_a_tests_interval_counts_systematic_errors_but_on_items_of_other_people():
-    """A spread of half a deviation makes interval and error √(1 + clusters / 4) times as long."""
+def test_the_error_is_of_clusters_and_counts_systematic_errors_but_on_items_of_other_people():
+    """Of 24 clusters of two, 12 of each side, each number has the error of their means. A spread of
+    half a deviation makes interval and error √(1 + clusters / 4) times as long."""
     docs = [{"cluster": i % 24, "side": "ab"[i % 2], "x": float(i % 5)} for i in range(48)]
     plain = Metric("x", "points", "", primary=True, by="side")
     toy = Measure(lambda doc, _: doc, MEAN, [plain], clusters=[("cluster",)])
     own = summarise(toy, docs, {})
+    means = np.array([doc["x"] for doc in docs]).reshape(2, 24).mean(axis=0)
+    for gap, x in ((own.values["x"], means), (own.groups["x"]["a"], means[::2])):
+        assert gap[:2] == pytest.approx((x.mean(), x.std(ddof=1) / len(x) ** 0.5))
+        assert gap[4:] == (len(x), 2 * len(x))
     counting = toy._replace(metrics=[plain._replace(systematic=((0.0, 0.5),))])
     for narrow, wider in (
         (own.values["x"], summarise(counting, docs, {"items": None}).values["x"]),
@@ -234,12 +220,6 @@ def test_a_wrong_declaration_is_a_sentence(changes, message):
     lm = RuleLM(say=lambda _: "red")
     results = ask(lm, {"tasks": {"colours": task}}, limit=1, bootstrap_iters=0)
     assert re.search(message, results["configs"]["colours"]["error"])
-
-
-def test_tables_are_the_numbers_and_the_summarys_own():
-    own = [{"a": 1, "b": "x"}, {"a": None, "b": True}, {"a": nan, "b": 0.5}]
-    made = tables(TOY, FOUND._replace(tables={"own": own, "empty": []}))
-    assert made == {"numbers": numbers(TOY, FOUND), "own": own, "empty": []}
 
 
 @pytest.mark.parametrize(
