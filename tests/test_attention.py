@@ -8,12 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo import analogy_documents, nli_documents, pairs_documents
-from lm_eval_bias.benchmarks.empathy import documents as empathy
-from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.benchmarks.mist import documents as mist
-from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.harness.dataset import FIRST, CustomDataset
+from lm_eval_bias import catalogue
 from lm_eval_bias.measure import (
     CHECK,
     IN_NATS,
@@ -29,16 +24,12 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.results.verdict import unresponsive
 from tests.rule_model import load
 
-ASKED = {
-    "nli": nli_documents.attention(),
-    "pairs": pairs_documents.attention(),
-    "analogy": analogy_documents.attention(),
-    "hbb": hbb.attention(),
-    "wabt": mist.attention_to_lists(),
-    "aat": mist.attention_to_moods(),
-    "empathy": empathy.attention(),
-    **{part: stereomap.attention(part) for part in stereomap.ASKED},
-}
+PARTS = ("original", "extended", "structure", "emotion", "behavior")
+NAMES = ("bistereo_nli", "bistereo_pairs", "bistereo_analogy", "hbb", "mist_wabt_likelihood")
+NAMES += ("mist_aat_likelihood", "empathy_religion_likelihood")
+NAMES += tuple(f"stereomap_{part}_likelihood" for part in PARTS)
+TASKS = catalogue.by_name()
+ASKED = {name: TASKS[name].builder.checks(TASKS[name].dataset_kwargs) for name in NAMES}
 WRITTEN = {
     "bistereo_nli_generate_ci": ["Entailment", "Contradiction", "Neutral"],
     "bistereo_analogy_generate": "choices",
@@ -85,7 +76,7 @@ def test_who_writes_right_answers_responds_and_no_rule_or_refusal_does(task):
 
 OWN = {
     word: doc["groups"][values.index(1)]
-    for doc in ASKED["wabt"]
+    for doc in ASKED["mist_wabt_likelihood"]
     for word, values in zip(doc["words"][1:-1], doc[CHECK][1], strict=True)
 }
 """The group of each word of a list."""
@@ -170,14 +161,6 @@ def test_checks_count_in_no_other_number_and_old_samples_have_none():
     assert old.values["n"].value == new.values["n"].value == 12
     assert isnan(old.values["responds"].value) and old.values["responds"].n == 0
     assert isnan(new.values["responds"].value)
-
-
-def test_they_stand_behind_a_fixed_size_of_our_own_documents_alone():
-    made = CustomDataset(
-        lambda items=None: [{"a": i} for i in range(5)], checks=lambda: [{CHECK: ["b", [[1]]]}]
-    )
-    assert made(**{FIRST: 2})["test"] == [{"a": 0}, {"a": 1}, {"a": None, CHECK: ["b", [[1]]]}]
-    assert made.count(**{FIRST: 2}) == 3 and made.count(items="own.yaml") == 5
 
 
 @pytest.mark.parametrize(

@@ -132,10 +132,14 @@ def test_a_written_list_names_either_group_first_equally_often():
 
 
 def test_a_file_that_makes_fewer_documents_is_asked_whole():
-    made = CustomDataset(lambda n=5: [{"i": i} for i in range(n)])
+    """Attention checks stand behind our own documents alone."""
+    check = {CHECK: ["a", [[1]]]}
+    made = CustomDataset(lambda items=0: [{"i": i} for i in range(5)], checks=lambda: [check])
     for size, expected in ((3, 3), (5, 5), (9, 5)):
-        first = {FIRST: size}
-        assert len(made(**first)["test"]) == made.count(**first) == expected
+        first, documents = {FIRST: size}, [{"i": i} for i in range(expected)]
+        assert made(**first)["test"] == [*documents, {"i": None, **check}]
+        assert made(**first, items="own.yaml")["test"] == documents
+        assert made.count(**first) == expected + 1
     counted = CustomDataset(lambda: [{}] * 5, count=lambda: 5)
     assert [counted.count(**{FIRST: 3}), counted.count()] == [3, 5]
 
