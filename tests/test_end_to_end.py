@@ -29,6 +29,7 @@ COUNTS = {
     "empathy_religion": 2,
     "empathy_religion_likelihood": 2,
     "hbb_generate": 1,
+    "hbb_sg": 4,  # Age 1 and Age 2
     "bistereo_analogy": 5,
     "bistereo_analogy_generate": 5,
     "stereomap_behavior": 3,
@@ -36,9 +37,9 @@ COUNTS = {
 }
 FAST = ("bistereo_nli", "bistereo_pairs", "hbb", "mist_aat_likelihood")
 # some are sampled
-GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood", "hbb_generate")
+GENERATED = ("mist_wabt", "mist_aat", "mist_wabt_likelihood", "hbb_generate", "hbb_sg")
 GENERATED += ("bistereo_analogy_generate", "stereomap_behavior", "stereomap_structure_likelihood")
-ANALOGY, REPEATS = "bistereo_analogy", 20
+ANALOGY = "bistereo_analogy"
 SCALE = ("empathy_religion", "empathy_religion_likelihood")
 
 
@@ -58,12 +59,6 @@ COMMANDS = {
     # `hf` would compute the whole prompt for each of 101 numbers, which is a minute.
     "chat, shared": [*asked("hf-prefix", *FAST, *SCALE, chat=True), "--batch_size", "auto"],
     "generate": asked("hf-prefix", *GENERATED, ANALOGY, chat=True),
-    # Age 1 and Age 2; answers of one token, several to each question.
-    "hbb": [
-        *("--model", "hf-prefix", "--tasks", "hbb,hbb_generate,hbb_sg", "--limit", "4"),
-        *("--metadata", f"repeats={REPEATS}", "order=paper", "sentences=one"),
-        *("--gen_kwargs", "max_gen_toks=1", "--apply_chat_template"),
-    ],
     "one process": EXACT,
     "two processes": EXACT,
     "another seed": [*EXACT, "--seed", "7"],
@@ -164,7 +159,7 @@ def test_tasks_that_generate_run_and_log_every_turn(run):
     done = run("generate")
     for task in GENERATED:
         asked = done.results["n-samples"][task]["effective"]
-        assert asked == COUNTS[task] == len(done.samples(task))
+        assert asked == COUNTS[task] == len(done.samples(task)) and done.cells(task)
     verdicts = ("comedy", "tragedy", "neutrality", "refused", "unparsed")
     for s in done.samples("mist_aat"):
         assert all(s["resps"][0][0]) and s["records"]["verdict"] in verdicts
@@ -177,6 +172,10 @@ def test_tasks_that_generate_run_and_log_every_turn(run):
     for dimension in ("competence", "sociability", "morality"):
         assert numbers["bias_score_n", dimension] == 1
     assert numbers["left_out", None] == 0
+    (record,) = (sample["records"] for sample in done.samples("hbb_generate"))
+    assert record["option_1"] + record["option_2"] + sum(record["invalid"].values()) == 10
+    shown = done.shown("hbb_sg")
+    assert shown["instances,none"] == 2 and 0 < shown["mean_difference,none"] < 100
 
 
 @pytest.mark.slow
@@ -192,19 +191,6 @@ def test_the_greedy_number_of_a_scale_is_generated(run):
         flags = [flag in (True, "True") for _, flag in a["resps"][0][0][0]]
         greedy = flags.index(True) if True in flags else None
         assert greedy == (int(number[1]) if number else None)
-
-
-@pytest.mark.slow
-def test_the_tasks_of_hbb_give_their_numbers(run):
-    done = run("hbb")
-    for name in ("hbb", "hbb_generate", "hbb_sg"):
-        assert f"|{name}" in done.done.stdout and len(done.samples(name)) == 4
-        assert "error" not in done.results["configs"][name]
-    for record in (sample["records"] for sample in done.samples("hbb_generate")):
-        answers = record["option_1"] + record["option_2"] + sum(record["invalid"].values())
-        assert answers == REPEATS
-    shown = done.shown("hbb_sg")
-    assert shown["instances,none"] == 2 and 0 < shown["mean_difference,none"] < 100
 
 
 def test_the_metrics_follow_from_the_logged_samples(run):
