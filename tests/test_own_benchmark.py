@@ -1,10 +1,8 @@
 """docs/how-to/own_benchmark.md, file by file and command by command as they stand there."""
 
-import json
 import re
 import runpy
 from collections import Counter
-from hashlib import sha256
 
 import pytest
 
@@ -108,24 +106,3 @@ def test_check_lists_all_that_is_wrong_as_the_document_shows(document, place, pr
     pattern = r"```text\n\$ (lm-eval-bias check.*?)\n(.*?)```"
     command, shown = re.search(pattern, document, re.DOTALL).groups()
     assert run(place, command) == (1, "", shown)
-
-
-def test_a_run_refuses_what_check_refuses(place, printed):
-    command = "lm_eval --model dummy --tasks mist_wabt --metadata groups=mine/broken.yaml"
-    status, _, errors = run(place, command)
-    assert status == 1 and "Traceback" not in errors
-    assert "line 4, groups > Cleaners > side: 'c' is not one of a, b" in errors
-
-
-def test_results_and_records_name_the_files(place, printed):
-    command = "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml"
-    assert run(place, f"{command} --limit 6 --log_samples --output_path named")[0] == 0
-    (results,) = place.glob("named/*/results_*.json")
-    metadata = json.loads(results.read_text())["configs"]["hbb"]["metadata"]
-    assert metadata["groups"] == "mine/regions.yaml" and "items" not in metadata
-    digest = sha256((place / "mine" / "regions.yaml").read_bytes()).hexdigest()
-    assert metadata["groups_sha256"] == digest
-    (samples,) = place.glob("named/*/samples_hbb_*.jsonl")
-    for line in samples.read_text().splitlines():
-        file = json.loads(line)["records"]["groups_file"]
-        assert file == f"mine/regions.yaml sha256:{digest[:12]}"
