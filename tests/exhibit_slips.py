@@ -22,20 +22,11 @@ def keys(exhibit):
 def slips(exhibit, tables):
     """What an exhibit names that the tables have not, a line each."""
     source = exhibit.source
-    if isinstance(source, Rows):
-        if source.table not in tables:  # some tasks of a measure have it
-            lacks = f"there is no table {source.table}, and nothing said of what it needs"
-            return [] if exhibit.needs else [f"{exhibit.name}: {lacks}"]
-        there = {key for row in tables[source.table] for key in row}
-        lacking = [
-            f"{exhibit.name}: the table {source.table} has no column {key}"
-            for key in source.where
-            if tables[source.table] and key not in there
-        ]
-        if lacking:
-            return lacking
-    found = raw_rows(exhibit, tables)
-    if not found:
+    if isinstance(source, Rows) and (table := tables.get(source.table)):
+        there = {key for row in table for key in row}
+        if lacking := [key for key in source.where if key not in there]:
+            return [f"{exhibit.name}: the table {source.table} has no column {lacking}"]
+    if not (found := raw_rows(exhibit, tables)):
         lacks = f"{exhibit.name}: no row, and nothing said of what it needs"
         return [] if exhibit.needs else [lacks]
     there = {key for row in found for key in row}
