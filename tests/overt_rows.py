@@ -21,7 +21,8 @@ LABELS = {"anti-stereotype": 0, "stereotype": 1, "unrelated": 2}
 
 
 def example(part, term, domain, number):
-    """A row as the hub has it: the sentences as names with a list each, their labels as numbers."""
+    """A row as the hub has it: the sentences as names with a list each, their labels as numbers.
+    The rest, as who rated what, nothing reads."""
     kinds = ("unrelated", "stereotype", "anti-stereotype")
     words = dict(zip(KINDS, WORDS[number % len(WORDS)], strict=True))
     if part == "intrasentence":
@@ -32,19 +33,12 @@ def example(part, term, domain, number):
         said = [
             f"This neighbour is a {words[kind]}{' one' * (i + 1)}." for i, kind in enumerate(kinds)
         ]
-    name = f"{part}-{term}-{number}"
-    sentences = {
-        "sentence": said,
-        "id": [f"{name}-{i}" for i in range(3)],
-        "labels": [{"label": [LABELS[kind]] * 5, "human_id": list("vwxyz")} for kind in kinds],
-        "gold_label": [LABELS[kind] for kind in kinds],
-    }
     return {
-        "id": name,
+        "id": f"{part}-{term}-{number}",
         "target": term,
         "bias_type": domain,
         "context": context,
-        "sentences": sentences,
+        "sentences": {"sentence": said, "gold_label": [LABELS[kind] for kind in kinds]},
     }
 
 
@@ -62,8 +56,8 @@ def as_released(row):
     names = {number: name for name, number in LABELS.items()}
     given = row["sentences"]
     sentences = [
-        {"sentence": s, "id": i, "labels": [], "gold_label": names[g]}
-        for s, i, g in zip(given["sentence"], given["id"], given["gold_label"], strict=True)
+        {"sentence": sentence, "gold_label": names[label]}
+        for sentence, label in zip(given["sentence"], given["gold_label"], strict=True)
     ]
     return {**row, "sentences": sentences}
 
