@@ -2,7 +2,6 @@
 both share."""
 
 import random
-from collections import defaultdict
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -150,8 +149,7 @@ def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
         assert pair_p(near, far, WHOLE, null_value=0) < 1e-9
 
 
-@pytest.mark.parametrize("ways", [1, 2])
-def test_clustered_errors_are_those_of_statsmodels(ways):
+def test_errors_clustered_in_two_ways_are_those_of_statsmodels():
     """A mean is a regression on a constant. Clusters of equal size; with the correction G / (G - 1)
     in each way."""
     api = pytest.importorskip("statsmodels.api")
@@ -160,25 +158,7 @@ def test_clustered_errors_are_those_of_statsmodels(ways):
     x = rng.normal(size=12)[scene] + rng.normal(size=11)[word] + rng.normal(size=len(scene))
     first = pd.DataFrame({"scene": scene, "word": word, "colour": "red", "x": rng.normal(size=132)})
     runs = [first.to_dict("records"), first.assign(x=first["x"] + x).to_dict("records")]
-    found = less(*runs, measure=toy("scene", "word") if ways == 2 else TOY)
-    groups = np.stack([scene, word][:ways], axis=1).squeeze()
+    found = less(*runs, measure=toy("scene", "word"))
+    groups = np.stack([scene, word], axis=1)
     fit = api.OLS(x, np.ones(len(x))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     assert found.stderr == pytest.approx(float(fit.bse[0]), rel=0.05)
-
-
-# ---- Models that would fool it
-
-
-def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named):
-    """2 nats more for the letter a, whatever it stands for: in both orders the log-odds of the
-    options stay the same."""
-    module, rng = benchmark_named("worlds/compare"), np.random.default_rng(1)
-    task = module.TASKS["hbb"]
-    model = module.Model(defaultdict(rng.normal), rng, module.WORLDS["style"])
-    first = list(task.records(model, 24))
-    second = [{**r, "log_odds": r["log_odds"] + 2} for r in first]
-    pair = paired(task.measure, [first, second], task.options)
-    found = {name: difference(*pair, (name, None)) for name in task.numbers}
-    assert found["position_preference"].p < 1e-6
-    for name in set(task.numbers) - {"position_preference"}:
-        assert found[name].difference == pytest.approx(0, abs=1e-9) and isnan(found[name].p), name

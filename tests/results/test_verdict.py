@@ -19,7 +19,6 @@ from lm_eval_bias.results.verdict import (
     strongest,
     verdict,
 )
-from lm_eval_bias.show.questions import limits
 from tests.hostile import run_of
 
 
@@ -27,18 +26,6 @@ from tests.hostile import run_of
 def run(tmp_path):
     (run,) = runs.find([run_of(tmp_path)]).runs
     return run
-
-
-def test_what_is_not_calibrated_comes_after_what_is(tmp_path):
-    for i, (name, value) in enumerate((("known", 3.0), ("own", 9.0), ("theirs", 8.0))):
-        run_of(
-            tmp_path, task=name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, clusters=40
-        )
-    found = runs.find([tmp_path]).runs
-    for i, options in ((0, {}), (2, {"items": "theirs.csv"})):
-        metrics = [found[i].metrics[0]._replace(systematic=((0.0, 0.1),))]
-        found[i] = found[i]._replace(metrics=metrics, options=options)
-    assert [test.run.task for test in strongest(judged(found))] == ["known", "own", "theirs"]
 
 
 def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
@@ -70,26 +57,29 @@ def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     assert "parts" not in verdict(run, metric, Number(3, 1, 1, 5, 20)).sentence
 
 
-def test_warned_runs_come_after_the_others_and_few_clusters_tell_nothing(tmp_path):
-    """Distances of 9 on four clusters, 5 in a run with a limit, 3 in a whole one, which is the
-    strongest."""
-    for i, (name, value, n, few) in enumerate(
-        (("few", 9.0, 100, 4), ("limited", 5.0, 10, 40), ("whole", 3.0, 100, 40))
-    ):
-        run_of(
-            tmp_path, name, values={"gap": (value, 1.0, 0, None, "Q")}, minutes=i, n=n, clusters=few
-        )
-    tests = judged(runs.find([tmp_path]).runs)
-    ordered = strongest(tests)
-    assert [test.run.model for test in ordered] == ["whole", "limited", "few"]
-    assert ordered[-1].verdict.sentence.startswith(
-        "Cannot be told: too few answers, from 4 independent"
+def test_the_surest_come_first_then_what_is_calibrated_and_has_no_warning(run):
+    """Of each the interval is the value ± 2; on four clusters it tells nothing."""
+    known = {"metrics": [run.metrics[0]._replace(systematic=((0.0, 0.1),))]}
+
+    def of(model, value, clusters=40, **changes):
+        numbers = {("gap", None): Number(value, 1.0, value - 2, value + 2, clusters)}
+        return run._replace(model=model, numbers=numbers, **changes)
+
+    tests = judged(
+        [
+            of("few", 9.0, 4, **known),
+            of("not calibrated", 8.0),
+            of("items of one's own", 7.0, options={"items": "mine.csv"}, **known),
+            of("warned", 6.0, warnings=("asked 10 of 100 documents",), **known),
+            of("near", 3.0, **known),
+            of("far", 5.0, **known),
+        ]
     )
-    shown = " ".join(sentences(tests))
-    assert "3 answers of 3 models: 2 yes, 1 cannot be told." in shown
-    assert answers(tests)[0].startswith("whole: Q Yes: 3.0 points")
-    limited = [t.run.model for t in tests if "asked 10 of 100 documents" in limits(t)]
-    assert limited == ["limited"]
+    order = ["far", "near", "warned", "not calibrated", "items of one's own", "few"]
+    assert [test.run.model for test in strongest(tests)] == order
+    assert sentences(tests)[0] == "6 answers of 6 models: 5 yes, 1 cannot be told."
+    assert answers(tests)[0].startswith("far: Q Yes: 5.0 points")
+    assert "Its interval counts no models" in answers(tests)[3]
 
 
 @pytest.mark.parametrize(
