@@ -8,6 +8,7 @@ import pytest
 
 from lm_eval_bias.results.changed import MOST, changed
 from lm_eval_bias.results.comparison import Pair
+from tests.results.test_report_asked import generated, sample
 
 
 def written(path, samples):
@@ -17,22 +18,9 @@ def written(path, samples):
 
 def chosen(number, **shares):
     """Choices by likelihood."""
-    return {
-        "doc_id": number,
-        "doc_hash": f"h{number}",
-        "arguments": {text: {"a": f"Question {number}?", "b": text} for text in shares},
-        "resps": [[[log(share), False]] for share in shares.values()],
-    }
-
-
-def said(number, *draws, read=None):
-    return {
-        "doc_id": number,
-        "doc_hash": f"h{number}",
-        "arguments": {"gen_args_0": {"arg_0": f"Question {number}?", "arg_1": {"until": []}}},
-        "resps": [list(draws)],
-        **({} if read is None else {"filtered_resps": [read]}),
-    }
+    requests = {text: {"a": f"Question {number}?", "b": text} for text in shares}
+    answers = [[[log(share), False]] for share in shares.values()]
+    return sample(requests, answers, number=number)
 
 
 def test_the_largest_distance_comes_first_and_none_is_left_out(tmp_path):
@@ -51,8 +39,8 @@ def test_the_largest_distance_comes_first_and_none_is_left_out(tmp_path):
 
 def test_drawn_answers_are_compared_as_the_task_reads_them_and_shown_as_they_are(tmp_path):
     """Other words that are read alike are no change; three and one "x" of four draws are 0.5."""
-    first = [said(1, "Yes.", read="yes"), said(2, "x", "x", "x", "y", read=["X", "X", "X", "Y"])]
-    second = [said(1, "Yes!", read="yes"), said(2, "x", "y", "y", "y", read=["X", "Y", "Y", "Y"])]
+    first = [generated(1, ["Yes."], ["yes"]), generated(2, list("xxxy"), [list("XXXY")])]
+    second = [generated(1, ["Yes!"], ["yes"]), generated(2, list("xyyy"), [list("XYYY")])]
     (found,) = changed(written(tmp_path / "1", first), written(tmp_path / "2", second))
     assert found.asked.number == "2" and found.distance == 0.5
     assert found.answers == [({"x": 0.75, "y": 0.25}, {"x": 0.25, "y": 0.75})]
