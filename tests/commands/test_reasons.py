@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_bias.commands import reasons as reasons_command
-from lm_eval_bias.reasons.tables import diversity, entropy, self_bleu
-from lm_eval_bias.reasons.texts import Answer, reasons
+from lm_eval_bias.reasons.tables import entropy, self_bleu
+from lm_eval_bias.reasons.texts import reasons
 from tests.scripted import made_up, samples_beside
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "data" / "reasons.yaml").read_text())
@@ -87,39 +87,21 @@ def test_entropy_by_hand():
     assert isnan(entropy(["a"], 2))
 
 
-def test_styles_are_compared_on_what_all_of_them_answered():
-    keys = [("paper", 0), ("paper", 1), ("neither", 0), ("neither", 1)]
-    said = [Answer("Men", "x", style, r, "a b c d") for style, r in keys]
-    paper, neither = diversity([*said, Answer("Men", "x", "paper", 2, "q r s t")])
-    assert (paper["style"], paper["answers"], paper["of"]) == ("paper", 2, 3)
-    assert paper["self_bleu"] == neither["self_bleu"] == pytest.approx(1)
-    assert paper["entropy_2"] == neither["entropy_2"] == pytest.approx(log2(3))
-
-
 # ---- The command
 
 ITEM = "economically successful"
 
 
-def sample(i, group, text, item=ITEM, style="paper", read=None, **doc):
-    doc = {
-        "group": group,
-        "text": group.lower(),
-        "item": item,
-        "items": [item],
-        "style": style,
-        "round": 1,
-        **doc,
-    }
+def sample(i, group, text, item=ITEM, style="paper", round=1, read=None):
+    doc = {"group": group, "text": group.lower(), "item": item, "items": [item]}
+    prompt = "How economically successful have they been?"
     return {
         "doc_id": i,
         "doc_hash": str(i),
-        "doc": doc,
+        "doc": {**doc, "style": style, "round": round},
         "resps": [[text]],
         "filtered_resps": [[read or {"ratings": {}}]],  # as the harness writes a reader's answers
-        "arguments": {
-            "gen_args_0": {"arg_0": "How economically successful have they been?", "arg_1": {}}
-        },
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}},
     }
 
 
@@ -144,17 +126,7 @@ GROUPS = [
     {"group": "Poor people", "cluster": "low-low"},
     {"group": "Others", "cluster": None},
 ]
-CELLS = {
-    "configs": {
-        "asked": {},
-        "rated": {
-            "cells": {
-                "groups": GROUPS,
-                "clusters": [{"cluster": "low-low"}, {"cluster": "high-high"}],
-            }
-        },
-    }
-}
+CELLS = {"configs": {"asked": {}, "rated": {"cells": {"groups": GROUPS}}}}
 
 
 def test_the_tables_overall_and_by_cluster(tmp_path, command, topics):
@@ -185,17 +157,19 @@ def test_every_answer_of_a_cluster_counts_however_many_there_are(tmp_path, comma
     assert rows[0]["answers"] == 40 and "high" in rows[0]["phrase"]
 
 
-def test_diversity_needs_no_embeddings(tmp_path, command):
+def test_diversity_is_of_what_all_styles_answered_and_needs_no_embeddings(tmp_path, command):
     text = "Rating: 4\nHigh pay and good schools"
     styles = ("paper", "paper", "neither", "neither")
     answers = [sample(i, "Men", text, style=s, round=i % 2) for i, s in enumerate(styles)]
+    answers.append(sample(4, "Men", "Rating: 4\nLow wages", round=2))
     path, output = write(tmp_path, answers), tmp_path / "o.json"
     status, out, _ = command("reasons", path, "--diversity", "--output", output)
     head, *rows = [line.split() for line in out.splitlines()[2:5]]
     assert head == ["STYLE", "ANSWERS", "OF", "SELF_BLEU", "ENTROPY_2", "ENTROPY_3"]
     # "high pay and good schools": four 2-grams, log2 4 = 2 bits; three 3-grams, log2 3
-    numbers = ["2", "2", "1.000", "2.000", "1.585"]
-    assert status == 0 and rows == [["paper", *numbers], ["neither", *numbers]]
+    numbers = ["1.000", "2.000", "1.585"]
+    assert status == 0
+    assert rows == [["paper", "2", "3", *numbers], ["neither", "2", "2", *numbers]]
     written = json.loads(output.read_text())["diversity"]
     assert [row["style"] for row in written] == ["paper", "neither"]
 
