@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from urllib.parse import quote
 
 import pytest
 
@@ -23,33 +24,21 @@ def server():
 @pytest.fixture
 def released(server, monkeypatch, tmp_path):
     """Two sources of three files, on a server of this machine; of the second no size is known."""
-    made = {
-        name: sources.Source(
-            name,
-            f"someone/{name}",
-            name[0] * 40,
-            {
-                f: sources.File(
-                    f"data/{f.replace('_', ' ')}",
-                    len(c) if name == "one" else None,
-                    hashlib.sha256(c).hexdigest(),
-                )
-                for f, c in contents.items()
-            },
-        )
-        for name, contents in FILES.items()
-    }
-    monkeypatch.setattr(sources, "names", lambda: list(made))
-    monkeypatch.setattr(sources, "source", made.__getitem__)
+    entries = {}
+    for source, contents in FILES.items():
+        commit, files = source[0] * 40, []
+        for name, content in contents.items():
+            path = f"data/{name.replace('_', ' ')}"
+            checksum = hashlib.sha256(content).hexdigest()
+            files.append({"name": name, "path": path, "sha256": checksum})
+            if source == "one":
+                files[-1]["bytes"] = len(content)
+            server.files[f"/someone/{source}/{commit}/{quote(path)}"] = content
+        entries[source] = {"repository": f"someone/{source}", "commit": commit, "files": files}
+    monkeypatch.setattr(sources, "lexicon", lambda name: entries)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.MIRROR, f"{server.address}/")
     monkeypatch.delenv(sources.LOCAL, raising=False)
-    for name, contents in FILES.items():
-        for file, content in contents.items():
-            server.files[f"/someone/{name}/{name[0] * 40}/data/{file.replace('_', '%20')}"] = (
-                content
-            )
-    return made
 
 
 def folder(tmp_path, name):
