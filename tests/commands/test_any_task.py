@@ -23,14 +23,8 @@ def process_results(doc, results):
     yes, no = (likelihood for likelihood, _ in results)
     return {"right": yes > no, "nats": yes - no, "both": (0, int(yes < no))}
 """
-CHOICE = {
-    "dataset_path": "json",
-    "test_split": "test",
-    "output_type": "multiple_choice",
-    "doc_to_text": "{{question}}",
-    "doc_to_choice": ["yes", "no"],
-    "doc_to_target": 0,
-}
+QUESTION = {"dataset_path": "json", "test_split": "test", "doc_to_text": "{{question}}"}
+CHOICE = {"output_type": "multiple_choice", "doc_to_choice": ["yes", "no"], "doc_to_target": 0}
 
 
 def metrics(**higher_is_better):
@@ -54,9 +48,7 @@ TASKS = {
         "metric_list": [*metrics(right=True, nats=False), {"metric": "both", "aggregation": "f1"}],
     },
     "written": {
-        **CHOICE,
         "output_type": "generate_until",
-        "doc_to_choice": None,
         "doc_to_target": "yes",
         "filter_list": [kept("strict", "^(yes)$"), kept("loose", "(yes)")],
         "metric_list": metrics(exact_match=True),
@@ -94,9 +86,8 @@ def runs(tmp_path_factory):
     (folder / "nats_code.py").write_text(CODE)
     for name, config in TASKS.items():
         files = {"data_files": {"test": str(twice if name == "quiz_twice" else data)}}
-        config = {"task": name, **config, "dataset_kwargs": files}
-        text = yaml.safe_dump({key: value for key, value in config.items() if value is not None})
-        text = text.replace("'CODE'", "CODE").replace("CODE", "!function nats_code.process_results")
+        config = {"task": name, **QUESTION, **config, "dataset_kwargs": files}
+        text = yaml.safe_dump(config).replace("CODE", "!function nats_code.process_results")
         (folder / f"{name}.yaml").write_text(text)
     for name, wrong in WRONG.items():
         ask(folder / name, name, knows(wrong), *TASKS, include=[folder])

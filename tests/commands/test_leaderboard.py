@@ -18,16 +18,13 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def run(command):
-    return lambda *arguments: command("leaderboard", *arguments)
-
-
 @pytest.mark.slow
-def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, run, monkeypatch):
+def test_the_docs_show_what_a_run_of_three_scripted_models_prints(
+    folder, root, command, monkeypatch
+):
     """Where they differ, this prints what belongs there."""
     monkeypatch.setenv("COLUMNS", "120")
-    status, out, err = run(folder, "--metrics", "log_odds_beyond_words")
+    status, out, err = command("leaderboard", folder, "--metrics", "log_odds_beyond_words")
     assert status == 0 and not err
     table = out[: out.index("\nA number stands")]  # the legend stands below
     assert f"```text\n{table}```" in (root / "docs" / "how-to" / "leaderboard.md").read_text(), out
@@ -45,20 +42,21 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
     ],
 )
 def test_mistakes_end_with_a_line_that_says_what_to_do(
-    tmp_path, monkeypatch, run, arguments, message
+    tmp_path, monkeypatch, command, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
     made_up(tmp_path / "runs", "m", {"gap": (1.0, 1.0)})
-    status, out, err = run(*arguments.split())
+    status, out, err = command("leaderboard", *arguments.split())
     assert status == 1 and not out and message in err.splitlines()[-1]
 
 
-def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_path, run):
+def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_path, command):
     made_up(tmp_path, "model", {"gap": (1.0, 1.0)})
     made_up(tmp_path, "model", {"gap": (2.0, 1.0)}, minutes=1)
-    assert "is ignored" in " ".join(run(tmp_path)[1].split())
+    assert "is ignored" in " ".join(command("leaderboard", tmp_path)[1].split())
     for ending in WRITERS:
-        status, out, err = run(tmp_path, "--output", tmp_path / f"board{ending}")
+        file = tmp_path / f"board{ending}"
+        status, out, err = command("leaderboard", tmp_path, "--output", file)
         assert status == 0 and out.startswith("wrote ") and err.count("\n") == 1
-        assert "is ignored" in err and "model" in (tmp_path / f"board{ending}").read_text()
+        assert "is ignored" in err and "model" in file.read_text()
     assert "is ignored" in (tmp_path / "board.md").read_text()
