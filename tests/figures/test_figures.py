@@ -159,10 +159,9 @@ def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
     assert b"LiberationSans" not in serif
 
 
-@pytest.mark.parametrize("width", [PAGE, COLUMN])
-def test_a_heading_is_broken_into_lines_and_not_cut(width):
+def test_a_heading_is_broken_into_lines_and_not_cut():
     words = " ".join(f"word{i}" for i in range(60))
-    svg = figures.svg(exhibit(BARS, VALUE, caption=words), values(1, 2), name="one", width=width)
+    svg = figures.svg(exhibit(BARS, VALUE, caption=words), values(1, 2), name="one", width=COLUMN)
     assert " ".join(text for text in texts(svg) if text.startswith("word")) == words
     assert "Bias" in texts(svg)
 
@@ -248,8 +247,7 @@ def test_boxes_have_their_five_numbers():
 # ---- Labels of points
 
 
-@pytest.mark.parametrize("width", [PAGE, COLUMN])
-def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width):
+def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs():
     """98 points. Labels and points are half transparent in a picture of them alone: where two lie
     over each other, less of the ground is seen. The points on the far left and right have their
     labels, and labels that are left out are counted."""
@@ -259,15 +257,15 @@ def test_no_label_covers_another_or_a_point_and_the_outermost_have_theirs(width)
         x = made.gauss(3, 0.5)
         name = f"{'nameless'[: made.randint(1, 8)]} {'group'[: made.randint(0, 5)]} {i}"
         rows.append({"x": x, "y": 1.5 + 0.5 * x + made.gauss(0, 0.4), "name": name})
-    svg = drawn(Figure("scatter", "x", "y", label="name"), rows, width=width)
+    svg = drawn(Figure("scatter", "x", "y", label="name"), rows)
     names = {row["name"] for row in rows}
     shown = [node for node in nodes(svg, "text") if node.text in names]
     left_out = int(re.search(r"Without room for its label: (\d+)", svg)[1])
-    assert left_out == 98 - len(shown) < (35 if width == PAGE else 75)
+    assert left_out == 98 - len(shown) < 35
 
     def darkest(labels):
         kept = [f'<text x="{x}" y="{y}" {look}>{text}</text>' for x, y, look, text in labels]
-        page = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="640">'
+        page = f'<svg xmlns="http://www.w3.org/2000/svg" width="{PAGE}" height="640">'
         picture = figures.drawing.call("svg_to_png", f"{page}{''.join(kept)}</svg>", scale=2)
         return image.open(io.BytesIO(picture)).getchannel("A").getextrema()[1]
 
