@@ -13,7 +13,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.data.bounds import LINE
 from tests.gate.judged import run_of
 from tests.hostile import changed
-from tests.scripted import ask, lines_of, scripted
+from tests.scripted import ask, edited, lines_of, scripted
 
 TASK = "bistereo_analogy"
 
@@ -202,10 +202,9 @@ def test_aliases_are_refused_in_every_yaml_with_the_line(runs, command, tmp_path
 def test_nothing_in_results_or_samples_ends_in_a_traceback(runs, every, seed):
     chance = random.Random(seed)
     if seed % 2:
-        path = results(runs / "a")
-        content = json.loads(path.read_text())
-        changed(content["configs"][TASK], chance)
-        path.write_text(json.dumps(changed(content, chance)))
+        with edited(results(runs / "a")) as content:
+            changed(content["configs"][TASK], chance)
+            changed(content, chance)
     else:
         path = samples(runs / "a")
         lines = lines_of(path)

@@ -3,6 +3,7 @@ hostile names stay texts."""
 
 import json
 import re
+import shlex
 
 import pytest
 import yaml
@@ -11,12 +12,7 @@ from lm_eval_bias.results.escape import visible
 from tests.gate.judged import run_of
 
 
-@pytest.fixture
-def run(command):
-    return lambda *arguments: command("export", *arguments)
-
-
-def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch):
+def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeypatch):
     """Where they differ, this prints what belongs there."""
     document = (root / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
@@ -34,17 +30,13 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, run, monkeypatch
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
-    hub, records = (
-        line.split()[1:]
-        for line in re.findall(
-            r"^lm-eval-bias export .*", document.replace('"The Lab"', "The_Lab"), re.M
-        )
-    )
-    status, out, err = run(*hub[1:])
+    lines = re.findall(r"^lm-eval-bias export (.*)", document, re.M)
+    hub, records = map(shlex.split, lines)
+    status, out, err = command("export", *hub)
     assert status == 0 and f"```yaml\n{out}```" in document and f"```text\n{err}```" in document, (
         out + err
     )
-    assert run(*(word.replace("_L", " L") for word in records[1:]))[0] == 0
+    assert command("export", *records)[0] == 0
     (file,) = (tmp_path / "data").rglob("*.json")
     (result,) = json.loads(file.read_text())["evaluation_results"]
     interval = result["score_details"]["uncertainty"]["confidence_interval"]
@@ -65,34 +57,34 @@ runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
-def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, run, mistake):
+def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, command, mistake):
     arguments, told = mistake.split(" | ")
     monkeypatch.chdir(tmp_path)
     values = {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}
     for i, name in enumerate(("org/one", "org/two")):
         run_of(tmp_path / "runs", name, values, minutes=i)
-    status, out, err = run(*arguments.split())
+    status, out, err = command("export", *arguments.split())
     assert status == 1 and not out and told in err.splitlines()[-1]
 
 
-def test_a_link_is_not_written_through(tmp_path, run):
+def test_a_link_is_not_written_through(tmp_path, command):
     """As in the cache of the hub, where the files of a model are links."""
     run_of(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
     (tmp_path / "blob").write_text("[]\n")
     (tmp_path / ".eval_results").mkdir()
     (tmp_path / ".eval_results" / "lm-eval-bias.yaml").symlink_to(tmp_path / "blob")
     to_hub = ("--to", "hub", "--dataset_id", "a/b", "--output", tmp_path)
-    status, _, err = run(tmp_path / "runs", *to_hub)
+    status, _, err = command("export", tmp_path / "runs", *to_hub)
     assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "[]\n"
 
 
-def test_hostile_names_steer_no_format(tmp_path, run):
+def test_hostile_names_steer_no_format(tmp_path, command):
     """Neither the terminal nor the YAML: no control, no override of direction, and what is read is
     what was written."""
     for i, name in enumerate(("a\x1b[2J", "\u202eabc: 1")):
         values = {name: (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)}
         run_of(tmp_path / str(i), name, values, task=f"{name}\nt", metadata={"option": name})
         for form in (["hub", "--dataset_id", "a/b"], ["every-eval-ever"]):
-            status, out, err = run(tmp_path / str(i), "--to", *form)
+            status, out, err = command("export", tmp_path / str(i), "--to", *form)
             assert status == 0 and all(visible(line) == line for line in (out + err).split("\n"))
             assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)

@@ -17,11 +17,7 @@ VALUES = {
     "bare": (3.0, None, None, None),
     "lost": (nan, 1.0, None, "lower"),
 }
-
-
-@pytest.fixture
-def run(command):
-    return lambda *arguments: command("export", *arguments)
+TO_HUB = ("--to", "hub", "--dataset_id", "org/bench")
 
 
 # ---- .eval_results
@@ -50,9 +46,9 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     assert "date: '2026-01-31'" in hub.text(entries)
 
 
-def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, run):
+def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, command):
     run_of(tmp_path, "org/model", VALUES)
-    status, out, err = run(tmp_path, "--to", "hub", "--dataset_id", "org/bench")
+    status, out, err = command("export", tmp_path, *TO_HUB)
     assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == [
         "mine.share"
     ]
@@ -99,15 +95,15 @@ def test_a_file_that_is_no_list_of_entries_is_not_changed(content, why):
         hub.standing(content)
 
 
-def test_in_a_repository_only_our_own_file_is_changed(tmp_path, run):
+def test_in_a_repository_only_our_own_file_is_changed(tmp_path, command):
     run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
     folder = tmp_path / "repo" / ".eval_results"
     folder.mkdir(parents=True)
     before = {"theirs.yaml": STANDING, "broken.yaml": "{"}
     for name, text in before.items():
         (folder / name).write_text(text)
-    options = ("--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path / "repo")
-    status, out, err = run(tmp_path / "runs", *options)
+    options = (*TO_HUB, "--output", tmp_path / "repo")
+    status, out, err = command("export", tmp_path / "runs", *options)
     assert status == 0 and out == f"wrote {folder / 'lm-eval-bias.yaml'}\n"
     assert "broken.yaml is left alone: it is no YAML" in err
     assert "mine.share is left out: the entry that stands there is of another file" in err
@@ -115,7 +111,7 @@ def test_in_a_repository_only_our_own_file_is_changed(tmp_path, run):
     (made,) = parse_eval_result_entries(yaml.safe_load((folder / "lm-eval-bias.yaml").read_text()))
     assert (made.task_id, made.value) == ("mine.other", 1.0)
     before = (folder / "lm-eval-bias.yaml").read_text()
-    assert run(tmp_path / "runs", *options)[0] == 0
+    assert command("export", tmp_path / "runs", *options)[0] == 0
     assert (folder / "lm-eval-bias.yaml").read_text() == before
 
 
@@ -127,13 +123,11 @@ def test_in_a_repository_only_our_own_file_is_changed(tmp_path, run):
         ('date: "2026-02-01T10:00:00Z"', "newer"),
     ],
 )
-def test_a_signed_or_newer_entry_stays(tmp_path, run, more, why):
+def test_a_signed_or_newer_entry_stays(tmp_path, command, more, why):
     run_of(tmp_path / "runs", "org/model", VALUES)
     file = tmp_path / ".eval_results" / "lm-eval-bias.yaml"
     file.parent.mkdir()
     content = f"- dataset: {{id: org/bench, task_id: mine.share}}\n  value: 1\n  {more}\n"
     file.write_text(content)
-    status, _, err = run(
-        tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path
-    )
+    status, _, err = command("export", tmp_path / "runs", *TO_HUB, "--output", tmp_path)
     assert why in err and status == 1 and file.read_text() == content

@@ -2,17 +2,23 @@
 and is filed where no name leads astray."""
 
 import json
+import random
 import re
 import uuid
+import warnings
 from math import inf, nan
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from lm_eval_bias.export import hub
 from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.records import records
+from lm_eval_bias.usage import UsageError
 from tests.gate.judged import found, run_of
+from tests.hostile import changed
+from tests.scripted import edited
 
 SCHEMA = json.loads(
     Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8")
@@ -116,11 +122,9 @@ def test_units_and_bounds(tmp_path):
     numbers = {
         # unit, null value, value -> as it is written
         ("%", 50, 42.0): ("percent", 0, 50, 8),
-        ("score", 0, -0.25): ("score", 0, 1, 0.25),
         ("%", None, 42.0): ("percent", 0, 100, 42),
         ("share", None, 0.5): ("proportion", 0, 1, 0.5),
         ("nats", 0, -2.0): ("nats", 0, "Infinity", 2),
-        ("points", None, -3.0): ("points", "-Infinity", "Infinity", -3),
         ("odd", None, 5.0): (None, "-Infinity", "Infinity", 5),
     }
     for i, ((unit, null_value, value), expected) in enumerate(numbers.items()):
@@ -221,3 +225,32 @@ def test_a_model_without_a_developer_is_told_of(tmp_path, run):
     assert status == 0 and "llama: its developer is unknown" in err and "somebody" not in out
     status, out, err = run(tmp_path, "--model_id", "org/llama")
     assert json.loads(out)["model_info"]["id"] == "org/llama" and "developer" not in err
+
+
+# ---- Results files in which anything may stand
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
+    """What is read of it reaches both formats, or is told."""
+    facts = {"metadata": {"order": "both"}, "date": 1.0, "lm_eval_version": "0.4.13"}
+    path = run_of(tmp_path, "org/model", VALUES, ends={"gap": (-9.0, -3.0)}, **facts)
+    chance = random.Random(seed)
+    with edited(path) as content:
+        for _ in range(chance.randint(1, 3)):
+            changed(content, chance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of numpy, for infinite numbers
+        try:
+            runs = found(tmp_path).runs
+        except UsageError:
+            return
+        results, left = chosen(runs)
+        "\n".join(left).encode()
+        entries, _ = hub.entries(results, "org/bench")
+        once = hub.text(entries)
+        assert hub.text(entries, hub.standing(once)) == once
+        for path, record in records(results)[0].items():
+            json.dumps(record, allow_nan=False)
+            assert VALID.is_valid(record) and ".." not in path.parts
