@@ -113,7 +113,6 @@ def numbers(folder):
 
 SWITCHED = '{{"pretrained": "{tiny}", "enable_thinking": false}}'
 THINKS = "bistereo_analogy --metadata reasoning=true,anyway=true --gen_kwargs max_gen_toks=4"
-WRITES = "mist_wabt --metadata samples=2,anyway=true --gen_kwargs max_gen_toks=4"
 
 
 @pytest.mark.slow
@@ -129,11 +128,6 @@ WRITES = "mist_wabt --metadata samples=2,anyway=true --gen_kwargs max_gen_toks=4
             f"--model hf-prefix --model_args '{SWITCHED}'",
             f"--tasks {THINKS}",
             ["enable_thinking", "reasoning=True", "max_gen_toks=4"],
-        ),
-        (
-            "--model hf --model_args 'pretrained={tiny}' --num_fewshot 0",
-            f"--tasks {WRITES}",
-            ["samples=2", "anyway=True", "max_gen_toks=4"],
         ),
     ],
 )
