@@ -6,6 +6,7 @@ from shutil import copytree
 
 import pytest
 
+from tests.gate.judged import run_of
 from tests.scripted import ask, made_up, scripted
 
 DOCUMENTS = 620
@@ -89,8 +90,7 @@ def test_too_few_clusters_plan_nothing(tmp_path, plan):
 def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, plan):
     """0.05 of a score is another thing than 0.05 points."""
     made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="one")
-    path = made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="two", minutes=1)
-    path.write_text(path.read_text().replace('"points"', '"score"'))
+    run_of(tmp_path, "m", {"gap": (1.0, 0.5)}, task="two", minutes=1, unit="score")
     status, _, text = plan(tmp_path, "gap=2")
     assert status == 1 and (
         "numbers in several units (one/gap in points, two/gap in score); name the task: "

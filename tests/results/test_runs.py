@@ -227,10 +227,10 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
 PARTED = "empathy_religion_official"
 
 
-def shard(folder, part, of=3, minutes=0):
+def shard(folder, part, of=3, minutes=0, documents=36):
     """A part of a task, of one event, with the harness's two files."""
     options = {"shard": f"{part}/{of}", "missing": "complete", "events_per_emotion": 25}
-    values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": 36, "metadata": options}
+    values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": documents, "metadata": options}
     path = made_up(folder, "m", values, task=PARTED, minutes=minutes, **more)
     lines = []
     for i, doc in enumerate(empathy.documents("religion")[61 * (part - 1) :][:36]):
@@ -276,8 +276,7 @@ def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
         shard(tmp_path / "parts", part, minutes=part)
     run = only(merged(tmp_path / "parts"))
     assert (run.n, run.of) == (72, 108) and "asked 72 of 108 documents" in run.warnings
-    results = shard(tmp_path / "limit", 1, of=1)
-    results.write_text(results.read_text().replace('"original": 36', '"original": 8640'))
+    shard(tmp_path / "limit", 1, of=1, documents=8640)
     run = only(merged(tmp_path / "limit"))
     assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings
     shard(tmp_path / "alone", 1, minutes=1).unlink()
@@ -458,9 +457,8 @@ def test_warnings_name_their_consequence(tmp_path):
     masses = {"letter_mass": (17.0, None), "number_mass": (80.0, None)}
     values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
     config = {"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
-    file = made_up(tmp_path, "org/tiny", values, n=20, of=100, config=config)
-    with edited(file) as content:
-        content["configs"]["mine"]["metadata"]["unused_chat_template"] = True
+    more = {"config": config, "metadata": {"unused_chat_template": True}}
+    made_up(tmp_path, "org/tiny", values, n=20, of=100, **more)
     assert only(found_in(tmp_path)).warnings == (
         "asked 20 of 100 documents",
         "refused 12 %: the numbers are those of the other answers",
