@@ -99,9 +99,9 @@ def compare(command, runs, tmp_path, monkeypatch):
     """The rows, or the sentence of the error; and what is printed, as one line."""
     monkeypatch.setenv("COLUMNS", "200")
 
-    def run(*arguments, first=runs / "one", second=runs / "two"):
+    def run(*arguments):
         file = tmp_path / "rows.jsonl"
-        arguments = ("compare", first, second, *arguments)
+        arguments = ("compare", runs / "one", runs / "two", *arguments)
         status, out, err = command(*arguments)
         if status:
             return err, " ".join(out.split())

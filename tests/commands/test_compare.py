@@ -5,6 +5,7 @@ import random
 import re
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,11 @@ wordings: [first, second]
 """
 
 
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def toy(command, tmp_path, monkeypatch):
     """Runs a command that knows the task; standard output as one line."""
@@ -61,9 +67,9 @@ def toy(command, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def rows(toy, tmp_path):
+def rows(toy):
     def run(*arguments):
-        file = tmp_path / "found.jsonl"
+        file = Path("found.jsonl")
         status, *_ = toy(*arguments, "--output", file)
         return status, lines_of(file)
 
@@ -75,7 +81,7 @@ def asked(
 ):
     """A run of `toy`: a document for each scene; every model shares what a scene does to it. more:
     of every sample."""
-    rng = random.Random(seed)
+    folder, rng = Path(folder), random.Random(seed)
     values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
     n = len(scenes)
     gap = {"gap": (sum(values[s] for s in scenes) / n, 9.0, 0, None)}
@@ -102,9 +108,9 @@ def write(folder, samples):
 
 
 @pytest.fixture
-def pair(tmp_path):
+def pair():
     """Two models, 3 apart."""
-    return asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+    return asked("a", "one"), asked("b", "two", shift=3, seed=2)
 
 
 def test_what_scenes_do_to_both_is_no_part_of_the_error(pair, rows, toy):
@@ -120,22 +126,21 @@ def test_what_scenes_do_to_both_is_no_part_of_the_error(pair, rows, toy):
     assert "1 of 1 numbers differ after Holm; 1 task compared" in out
 
 
-def test_two_models_of_one_folder_and_before_and_after_of_one(tmp_path, rows, toy):
-    runs = tmp_path / "runs"
-    asked(runs / "a", "one")
-    asked(runs / "b", "two", shift=3, seed=2)
-    status, (row,) = rows("compare", runs, "--models", "two", "one")
+def test_two_models_of_one_folder_and_before_and_after_of_one(rows, toy):
+    asked("runs/a", "one")
+    asked("runs/b", "two", shift=3, seed=2)
+    status, (row,) = rows("compare", "runs", "--models", "two", "one")
     assert status == 0 and (row["first"], row["second"]) == ("two", "one") and row["difference"] < 0
-    assert toy("compare", runs)[0] == 1
-    status, _, err = toy("compare", runs, "--models", "two", "oen")
+    assert toy("compare", "runs")[0] == 1
+    status, _, err = toy("compare", "runs", "--models", "two", "oen")
     assert status == 1 and "did you mean one?" in err
-    a, b = runs / "a", asked(tmp_path / "c", "one", shift=3, seed=2)
+    a, b = "runs/a", asked("c", "one", shift=3, seed=2)
     (row,) = rows("compare", a, b)[1]
     assert (row["first"], row["second"]) == (f"one ({a})", f"one ({b})")
 
 
-def test_the_same_answers_are_said_to_be_the_same(tmp_path, toy):
-    status, out, _ = toy("compare", asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two"))
+def test_the_same_answers_are_said_to_be_the_same(toy):
+    status, out, _ = toy("compare", asked("a", "one"), asked("b", "two"))
     assert status == 0 and "all answers are the same in both runs" in out
     assert "no number could be tested" in out
 
@@ -167,8 +172,8 @@ def test_without_samples_it_is_refused(pair, toy):
         ),
     ],
 )
-def test_what_was_asked_otherwise_is_refused_and_named(tmp_path, toy, changes, message):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
+def test_what_was_asked_otherwise_is_refused_and_named(toy, changes, message):
+    a, b = asked("a", "one"), asked("b", "two", seed=2, **changes)
     status, out, _ = toy("compare", a, b)
     assert status == 2 and f"toy: {message}" in out
 
@@ -192,39 +197,39 @@ def of_model(**changes):
     ],
 )
 def test_across_compares_conditions_of_a_model_and_every_line_says_them(
-    tmp_path, toy, rows, across, changes, besides
+    toy, rows, across, changes, besides
 ):
     """One model in two conditions; what shapes prompts changes them, too."""
     prompt = "p" if across in ("dtype", "revision") else "q"
-    a = asked(tmp_path / "a", "m")
-    b = asked(tmp_path / "b", "m", shift=3, seed=2, prompt=prompt, **changes)
+    a = asked("a", "m")
+    b = asked("b", "m", shift=3, seed=2, prompt=prompt, **changes)
     status, (row,) = rows("compare", a, b, "--across", across)
     assert status == 0 and row["p_holm"] < 0.001 and row["besides_the_model"] == besides
     assert f"<0.001 {row['towards']} {besides}" in toy("compare", a, b, "--across", across)[1]
 
 
-def test_every_format_says_what_differs_and_other_prompts_need_a_reason(tmp_path, toy):
+def test_every_format_says_what_differs_and_other_prompts_need_a_reason(toy):
     changes = of_model(model_dtype="torch.float16")
-    a = asked(tmp_path / "a", "m")
-    b, c = (asked(tmp_path / p, "m", seed=2, prompt=p, **changes) for p in "pq")
+    a = asked("a", "m")
+    b, c = (asked(p, "m", seed=2, prompt=p, **changes) for p in "pq")
     assert "other prompts, in 12 of 12" in toy("compare", a, c, "--across", "dtype")[1]
     for ending in WRITERS:
-        file = tmp_path / f"found{ending}"
+        file = Path(f"found{ending}")
         assert toy("compare", a, b, "--output", file)[0] == 0
         assert "dtype unknown against float16" in file.read_text()
 
 
-def test_across_makes_nothing_else_comparable(tmp_path, toy):
+def test_across_makes_nothing_else_comparable(toy):
     changes = {"chat_template_sha": "abc", "version": 2.0}
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
+    a, b = asked("a", "one"), asked("b", "two", seed=2, **changes)
     status, out, _ = toy("compare", a, b, "--across", "chat_template", "system")
     assert status == 2 and "toy: asked otherwise: version 1 against 2 " in out
     assert "--across" not in toy("compare", a, b)[1]
 
 
-def test_another_template_of_a_model_is_a_condition_and_of_two_models_a_note(tmp_path, toy):
+def test_another_template_of_a_model_is_a_condition_and_of_two_models_a_note(toy):
     a, b, c = (
-        asked(tmp_path / of, model, seed=i, prompt=of, chat_template_sha=of * 64)
+        asked(of, model, seed=i, prompt=of, chat_template_sha=of * 64)
         for i, (of, model) in enumerate(zip("abc", "mmn", strict=True))
     )
     status, out, _ = toy("compare", a, b)
@@ -235,41 +240,39 @@ def test_another_template_of_a_model_is_a_condition_and_of_two_models_a_note(tmp
     assert status == 0 and "with a chat template of its own" in out and "against" not in out
 
 
-def test_two_conditions_of_one_folder_are_two_models(tmp_path, rows, toy):
+def test_two_conditions_of_one_folder_are_two_models(rows, toy):
     """Two wordings in two number formats: without `--across` the newest stands for all."""
-    runs = tmp_path / "runs"
     for i, wording in enumerate((1, 2)):
         changes = {"metadata": {"wording": wording}, "prompt": "pq"[i], "shift": 3 * i}
-        asked(runs / str(i), "m", seed=i, **changes, **of_model(model_dtype="torch.float16"))
+        asked(f"runs/{i}", "m", seed=i, **changes, **of_model(model_dtype="torch.float16"))
     names = [f"m (wording {of}, dtype float16)" for of in (1, 2)]
     across = ("--across", "wording", "--across", "dtype")
-    status, (row,) = rows("compare", runs, "--models", *names, *across)
+    status, (row,) = rows("compare", "runs", "--models", *names, *across)
     assert status == 0 and [row["first"], row["second"]] == names
-    found = rows("leaderboard", runs, *across)[1]
+    found = rows("leaderboard", "runs", *across)[1]
     assert [(of["model"], of["of"]) for of in found if of["metric"] == "gap"] == [
         (name, 2) for name in names
     ]
     assert found[0]["paired"] and "wording" not in found[0]["asked"]
-    assert toy("leaderboard", runs)[1].count("toy (") == 2
+    assert toy("leaderboard", "runs")[1].count("toy (") == 2
 
 
-def test_runs_are_called_what_a_person_calls_them(tmp_path, rows, monkeypatch):
+def test_runs_are_called_what_a_person_calls_them(rows):
     """Two folders of one model; a folder whose own name has the sign is a path."""
-    monkeypatch.chdir(tmp_path)
-    asked(tmp_path / "lr=1", "/x/.model")
-    asked(tmp_path / "b", "/x/.model", shift=3, seed=2)
+    asked("lr=1", "/x/.model")
+    asked("b", "/x/.model", shift=3, seed=2)
     status, (row,) = rows("compare", "before=lr=1", "after=b")
     assert status == 0 and (row["first"], row["second"]) == ("before", "after")
     assert rows("compare", "lr=1", "after=b")[1][0]["first"] == ".model"
     assert [of["model"] for of in rows("leaderboard", "a=lr=1", "c=b")[1]] == ["a", "c"]
 
 
-def test_the_range_over_conditions_stands_beside_the_interval(tmp_path, toy, rows):
+def test_the_range_over_conditions_stands_beside_the_interval(toy, rows):
     """That in the paper's wording, and 7 in another: of a run that has both."""
     for i, model in enumerate(("one", "two")):
-        asked(tmp_path / model, model, shift=i, seed=i)
-    made_up(tmp_path / "one", "one", {"gap": (7.0, 1.0)}, task="toy", metadata={"wording": 1}, n=12)
-    pair = tmp_path / "one", tmp_path / "two"
+        asked(model, model, shift=i, seed=i)
+    made_up(Path("one"), "one", {"gap": (7.0, 1.0)}, task="toy", metadata={"wording": 1}, n=12)
+    pair = "one", "two"
     (row,) = rows("compare", *pair)[1]
     ends = sorted([row["first_value"], 7.0])
     text = f"range {ends[0]:.1f} to {ends[1]:.1f} over 2 conditions"
@@ -286,11 +289,11 @@ def test_a_terminal_shows_a_bar_and_nothing_else_does(pair, toy, monkeypatch, na
     assert "toy of one" in err and re.search(r" 50%\|.*toy of two", err)
 
 
-def test_several_answers_to_a_document_of_which_one_run_lost_some(tmp_path, rows):
+def test_several_answers_to_a_document_of_which_one_run_lost_some(rows):
     """Every scene is answered three times; the second run lacks the third answer to half of them. A
     scene counts by its answers then."""
-    a = asked(tmp_path / "a", "one", repeats=3)
-    b = asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3)
+    a = asked("a", "one", repeats=3)
+    b = asked("b", "two", shift=3, seed=2, repeats=3)
     for folder, lost in ((a, 0), (b, 1)):
         samples = lines_of(next(folder.glob("samples_*.jsonl")))
         values = []
@@ -305,16 +308,10 @@ def test_several_answers_to_a_document_of_which_one_run_lost_some(tmp_path, rows
     assert row["second_value"] == pytest.approx(sum(values) / 30)
 
 
-def of_requests(*requests):
-    """The part of a sample that says what was asked, as the harness writes it."""
-    arguments = [{f"arg_{k}": part for k, part in enumerate(request)} for request in requests]
-    return {"arguments": {f"gen_args_{i}": request for i, request in enumerate(arguments)}}
-
-
 def turns(second, system=None):
     """A conversation of two turns; the harness's own prompt_hash is of the first."""
     asked = [{"user": "Say a word."}, {"user": second}]
-    return of_requests(["Say a word.", {"turns": asked, "system": system}])
+    return [["Say a word.", {"turns": asked, "system": system}]]
 
 
 @pytest.mark.parametrize(
@@ -322,34 +319,34 @@ def turns(second, system=None):
     [
         (turns("And why?"), turns("And why not?")),
         (turns("And why?"), turns("And why?", system="Be nice.")),
-        (of_requests(["He is", " kind"]), of_requests(["He is", " cruel"])),
-        (of_requests(["A.", "B."], ["B.", "A."]), of_requests(["A.", "B."], ["C.", "A."])),
+        ([["He is", " kind"]], [["He is", " cruel"]]),
+        ([["A.", "B."], ["B.", "A."]], [["A.", "B."], ["C.", "A."]]),
     ],
 )
-def test_all_that_was_asked_counts_not_the_first_text_alone(tmp_path, toy, before, after):
+def test_all_that_was_asked_counts_not_the_first_text_alone(toy, before, after):
     """A later turn, a system instruction of a task, a choice and a second sentence: the harness's
     prompt_hash is the same in all."""
-    runs = tmp_path / "runs"
-    a, b = asked(runs / "one", "one", more=before), asked(runs / "two", "two", seed=2, more=after)
+    a = asked("runs/one", "one", more={"arguments": before})
+    b = asked("runs/two", "two", seed=2, more={"arguments": after})
     status, out, _ = toy("compare", a, b)
     assert status == 2 and "toy: other prompts, in 12 of 12 documents" in out
-    status, out, _ = toy("leaderboard", runs)
+    status, out, _ = toy("leaderboard", "runs")
     assert status == 0 and out.count("which prompts") == 2
     assert "asked the same documents in other words" in out
 
 
-def test_other_generation_settings_are_said_and_a_seed_is_none(tmp_path, toy):
+def test_other_generation_settings_are_said_and_a_seed_is_none(toy):
     cold, warm = (of_model(gen_kwargs={"temperature": t, "seed": i}) for i, t in enumerate((0, 1)))
-    a = asked(tmp_path / "a", "one", **cold)
-    b = asked(tmp_path / "b", "two", seed=2, shift=3, **warm)
+    a = asked("a", "one", **cold)
+    b = asked("b", "two", seed=2, shift=3, **warm)
     status, out, _ = toy("compare", a, b)
     settings = "answers were generated with other settings (temperature 0 against 1), so a differ"
     assert status == 0 and settings in out
 
 
-def test_common_documents_are_compared_if_that_is_asked_for(tmp_path, rows):
-    b = asked(tmp_path / "b", "two", shift=3, seed=2, scenes=range(1, 14))
-    status, (row,) = rows("compare", asked(tmp_path / "a", "one"), b, "--common")
+def test_common_documents_are_compared_if_that_is_asked_for(rows):
+    b = asked("b", "two", shift=3, seed=2, scenes=range(1, 14))
+    status, (row,) = rows("compare", asked("a", "one"), b, "--common")
     assert status == 0 and row["documents"] == row["clusters"] == 11
 
 
@@ -375,21 +372,20 @@ def test_the_rest_goes_on(pair, rows, toy, monkeypatch):
 # ---- Leaderboard
 
 
-def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(tmp_path, rows):
+def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(rows):
     """12 scenes that move both by 30, and each alone by 1: the intervals of 9 leave ranks open, the
     scenes do not."""
-    runs = tmp_path / "runs"
-    asked(runs / "a", "one", shift=40)
-    asked(runs / "b", "two", shift=43, seed=2)
+    asked("runs/a", "one", shift=40)
+    asked("runs/b", "two", shift=43, seed=2)
     for more, ranks in (((), [[1, 1], [2, 2]]), (("--unpaired",), [[1, 2], [1, 2]])):
-        numbers = rows("leaderboard", runs, *more)[1]
+        numbers = rows("leaderboard", "runs", *more)[1]
         assert [[number["rank_low"], number["rank_high"]] for number in numbers] == ranks
         assert numbers[0]["paired"] is not bool(more)
 
 
-def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tmp_path, toy):
-    asked(tmp_path / "runs" / "a", "one")
-    asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13))
-    status, out, _ = toy("leaderboard", tmp_path / "runs")
+def test_models_asked_other_documents_stand_apart_on_the_leaderboard(toy):
+    asked("runs/a", "one")
+    asked("runs/b", "two", seed=2, scenes=range(1, 13))
+    status, out, _ = toy("leaderboard", "runs")
     assert status == 0 and out.count("which documents") == 2
     assert "models were asked other documents, as many as each other" in out

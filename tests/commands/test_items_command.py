@@ -1,7 +1,7 @@
 """`lm-eval-bias items`: a scripted writer through the command line, what is refused, what is asked
 again, and what a kill leaves."""
 
-import json
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -10,6 +10,7 @@ from lm_eval.api.registry import model_registry
 from lm_eval_bias import cli
 from lm_eval_bias.authoring.pipeline import pipeline
 from tests.rule_model import RuleLM
+from tests.scripted import lines_of
 
 CONTEXT = "[[X]] sat at the dining table, surrounded by papers."
 ONE = "[[X]] sighed at the third row of numbers, and pushed the page away."
@@ -31,10 +32,13 @@ STEREOTYPES = (
 )
 
 
-class Scripted(RuleLM):
-    """Answers as MARKS says. bad: what it says instead to a step, so many times."""
+OUT, JOURNAL = Path("items.jsonl"), Path("items.journal.jsonl")
 
-    bad: ClassVar[list] = []  # (step, answer, how often)
+
+class Scripted(RuleLM):
+    """Answers as MARKS says. bad: what it says before to a step."""
+
+    bad: ClassVar[dict] = {}  # step -> answers
     asked: ClassVar[list] = []
 
     def __init__(self, stop=None, **_):
@@ -46,10 +50,8 @@ class Scripted(RuleLM):
             raise ConnectionError("no route to the writer")
         step = next(i for i, mark in enumerate(MARKS) if mark in prompt)
         self.asked.append(STEPS[step])
-        for wrong in self.bad:
-            if wrong[0] == STEPS[step] and wrong[2] > 0:
-                wrong[2] -= 1
-                return wrong[1]
+        if bad := self.bad.get(STEPS[step]):
+            return bad.pop()
         return list(MARKS.values())[step]
 
 
@@ -58,7 +60,7 @@ def scripted(monkeypatch, tmp_path):
     """The model type `scripted`, a fresh one, in an empty folder with a file of two stereotypes."""
     if "scripted" not in model_registry:
         model_registry.register("scripted", target=Scripted)
-    monkeypatch.setattr(Scripted, "bad", [])
+    monkeypatch.setattr(Scripted, "bad", {})
     monkeypatch.setattr(Scripted, "asked", [])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.csv").write_text(STEREOTYPES)
@@ -66,15 +68,11 @@ def scripted(monkeypatch, tmp_path):
 
 
 def items(*more):
-    command = "items hbb --from s.csv --model scripted --out items.jsonl"
+    command = f"items hbb --from s.csv --model scripted --out {OUT}"
     return cli.main([*command.split(), *more])
 
 
-def lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tmp_path, capsys):
+def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, capsys):
     assert items() == 0
     said = capsys.readouterr()
     assert said.out.splitlines()[:2] == [
@@ -90,11 +88,8 @@ def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tm
         "option_1": ONE,
         "option_2": TWO,
     }
-    assert lines(tmp_path / "items.jsonl") == [
-        {"id": "math", "theme": "school", **texts},
-        {"id": "late", **texts},
-    ]
-    journal = lines(tmp_path / "items.journal.jsonl")
+    assert lines_of(OUT) == [{"id": "math", "theme": "school", **texts}, {"id": "late", **texts}]
+    journal = lines_of(JOURNAL)
     assert [(line["row"], line["step"], line["try"]) for line in journal[1:]] == [
         (row, step, 1) for row in ("math", "late") for step in STEPS
     ]
@@ -108,13 +103,12 @@ def test_what_comes_out_is_what_items_takes(scripted, command):
     assert "items.jsonl: items of hbb: 2 concept pairs\n312 documents, with our groups" in out
 
 
-def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, tmp_path, capsys):
+def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, capsys):
     named = "Sentence: [[X]] got good marks in math, and hummed through the page."
-    scripted.bad = [  # the story of the first item is right the third time
-        [STEPS[3], f"Sentence 1: {CONTEXT}\nSentence 2: Somebody sighed.", 2],
-        [STEPS[4], f"Sentence: {ONE}", 1],
-        [STEPS[4], named, 1],
-    ]
+    scripted.bad = {  # the story of the first item is right the third time
+        STEPS[3]: [f"Sentence 1: {CONTEXT}\nSentence 2: Somebody sighed."] * 2,
+        STEPS[4]: [named, f"Sentence: {ONE}"],
+    }
     assert items() == 0
     assert capsys.readouterr().out.splitlines()[:5] == [
         "items.jsonl: 2 of 2 items accepted by the checks, 0 rejected",
@@ -123,9 +117,7 @@ def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted,
         "       1  second option: options alike",
         "       1  second option: concept named",
     ]
-    refused = [
-        line["refused"] for line in lines(tmp_path / "items.journal.jsonl") if "refused" in line
-    ]
+    refused = [line["refused"] for line in lines_of(JOURNAL) if "refused" in line]
     assert (
         refused[0]
         == refused[1]
@@ -136,8 +128,8 @@ def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted,
     )
 
 
-def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted, tmp_path, capsys):
-    scripted.bad = [[STEPS[1], "Concept1 is the first and Concept2 is the second.", 3]]
+def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted, capsys):
+    scripted.bad = {STEPS[1]: ["Concept1 is the first and Concept2 is the second."] * 3}
     assert items() == 0
     assert capsys.readouterr().out.splitlines()[:4] == [
         "items.jsonl: 1 of 2 items accepted by the checks, 1 rejected",
@@ -146,22 +138,18 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
         "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found "
         "'Concept1 is the first and Concept2 is the second.'",
     ]
-    assert [row["id"] for row in lines(tmp_path / "items.jsonl")] == ["late"]
+    assert [row["id"] for row in lines_of(OUT)] == ["late"]
     # More tries go on where it was: two steps are known of math, four are asked.
     scripted.asked.clear()
     assert items("--tries", "4") == 0
-    assert scripted.asked == list(STEPS[1:]) and [
-        row["id"] for row in lines(tmp_path / "items.jsonl")
-    ] == ["math", "late"]
+    assert scripted.asked == list(STEPS[1:])
+    assert [row["id"] for row in lines_of(OUT)] == ["math", "late"]
 
 
-def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, capsys):
-    scripted.bad = [[STEPS[0], "I'm sorry, but I can't help with that.", 99]]
+def test_with_no_item_left_the_command_says_so_and_fails(scripted, capsys):
+    scripted.bad = {STEPS[0]: ["I'm sorry, but I can't help with that."] * 99}
     assert items() == 1
-    assert (
-        "0 of 2 items accepted" in capsys.readouterr().out
-        and (tmp_path / "items.jsonl").read_text() == ""
-    )
+    assert "0 of 2 items accepted" in capsys.readouterr().out and OUT.read_text() == ""
 
 
 @pytest.mark.parametrize("answers", [0, 3, 9])
@@ -177,18 +165,14 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
         "lm-eval-bias: the model gave no answer: ConnectionError no route to the writer",
         "All answers so far are in items.journal.jsonl; the same command continues from there.",
     ]
-    assert (
-        not (tmp_path / "items.jsonl").exists()
-        and len(lines(tmp_path / "items.journal.jsonl")) == 1 + answers
-    )
-    journal = tmp_path / "items.journal.jsonl"
-    journal.write_text(journal.read_text().replace(f"stop={answers}", ""))
-    with journal.open("a") as file:
+    assert not OUT.exists() and len(lines_of(JOURNAL)) == 1 + answers
+    JOURNAL.write_text(JOURNAL.read_text().replace(f"stop={answers}", ""))
+    with JOURNAL.open("a") as file:
         file.write('{"row": "math", "step": "bias su')  # a kill in the middle of a line
     assert items() == 0
     assert scripted.asked == [*STEPS, *STEPS]
-    assert (tmp_path / "items.jsonl").read_text() == whole.read_text()
-    assert len(lines(journal)) == 11
+    assert OUT.read_text() == whole.read_text()
+    assert len(lines_of(JOURNAL)) == 11
 
 
 @pytest.mark.parametrize(
@@ -233,10 +217,7 @@ def test_a_journal_of_another_writer_or_of_other_rows_is_not_gone_on_with(
     assert items() == 0 and scripted.asked == list(STEPS)
 
 
-def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
+def test_no_secret_of_a_model_stands_in_the_journal(scripted):
     assert items("--model_args", "auth_token=hidden,base_url=http://a", "api_key=hidden2") == 0
-    assert (
-        lines(tmp_path / "items.journal.jsonl")[0]["model_args"]
-        == "auth_token=...,base_url=http://a,api_key=..."
-    )
-    assert "hidden" not in (tmp_path / "items.journal.jsonl").read_text()
+    assert lines_of(JOURNAL)[0]["model_args"] == "auth_token=...,base_url=http://a,api_key=..."
+    assert "hidden" not in JOURNAL.read_text()
