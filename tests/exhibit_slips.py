@@ -52,7 +52,7 @@ def place(exhibit, cell, tables):
     source, shown = exhibit.source, [column.name for column in exhibit.columns]
     found = rows(exhibit, tables)
     if isinstance(source, Numbers):
-        columns = [name for name in cell.metrics if name in shown]
+        columns = [cell.metric] if cell.metric in shown else []
         group = source.whole if cell.group is None else cell.group
         found = [row for row in found if source.by is None or row[source.by] == group]
     elif cell.place is not None and isinstance(source, Rows) and cell.place.table == source.table:

@@ -53,9 +53,9 @@ class Place(NamedTuple):
 class PaperCell(NamedTuple):
     """One number that a paper prints.
 
-    value: in the number's unit; of a bound, that bound. bound: "<", ">" or "". printed: what the
-    paper prints, if that is no plain number or a misprint. metrics, group: the rows of our table
-    `numbers` with the same number; place: where else it is.
+    value: in the number's unit; of a bound such as "<.001", that bound. printed: what the paper
+    prints, if that is no plain number or a misprint. metric, group: the row of our table `numbers`
+    with the same number; place: where else it is.
     """
 
     model: str
@@ -63,9 +63,8 @@ class PaperCell(NamedTuple):
     number: str
     unit: str
     value: float
-    bound: str
     printed: str | None
-    metrics: tuple[str, ...]
+    metric: str | None
     group: str | None
     place: Place | None
     comparisons: tuple[Comparison, ...]
@@ -155,12 +154,10 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
     model, *on_axes, number = path
     about = table["numbers"][number]
     names = dict(zip(table["axes"], on_axes, strict=True))
-    bound = value[0] if isinstance(value, str) else ""
+    is_bound = isinstance(value, str)
     printed: Any = table.get("printed", {})
     for name in path:
         printed = printed.get(name, {})
-    metrics = about.get("metric", ())
-    metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     column = about.get("column", "")
     row = {
         **table.get("row", {}),
@@ -174,10 +171,9 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         names=names,
         number=number,
         unit=about["unit"],
-        value=float(value[1:] if bound else value),
-        bound=bound,
-        printed=printed or (value if bound else None),
-        metrics=tuple(_filled(metric, names) for metric in metrics),
+        value=float(value[1:] if is_bound else value),
+        printed=printed or (value if is_bound else None),
+        metric=_filled(about["metric"], names) if "metric" in about else None,
         group=names[about["group"]] if "group" in about else None,
         place=Place(about["table"], _filled(column, names), row) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file, tasks, names)),
@@ -186,11 +182,10 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
 
 def _comparisons(file: Data, tasks: str, names: Names) -> Iterator[Comparison]:
     for pattern, value in file["tasks"][tasks].items():
-        about = _at(file, value)
-        if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):
-            ran = {key: _at(file, about[key]) for key in ("options", "generation") if key in about}
-            ran |= {key: about[key] for key in ("system", "template") if key in about}
-            yield Comparison(_filled(pattern, names), about["comparable"], about["why"], **ran)
+        about = dict(_at(file, value))
+        only = about.pop("only", {})
+        if all(names[axis] in allowed for axis, allowed in only.items()):
+            yield Comparison(_filled(pattern, names), **about)
 
 
 def _filled(pattern: str, names: Names) -> str:

@@ -80,7 +80,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
     groups: defaultdict[tuple[str, str, Setting], list[Place]] = defaultdict(list)
     for place in of_task(run.task):
         file, table, cell, _ = place
-        if file == paper and table.name in names and (cell.metrics or cell.place):
+        if file == paper and table.name in names and (cell.metric or cell.place):
             # Names of a cell with a place stand in its row, and so does the group.
             pairs = () if cell.place else cell.names.items()
             setting = tuple(pair for pair in pairs if pair[1] != cell.group)
@@ -107,10 +107,9 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits
     places = {}
     for cell in cells:
         number = float(cell.value)
-        tables["numbers"] += [
-            {"metric": m, "group": cell.group, "value": number, "printed": cell.printed}
-            for m in cell.metrics
-        ]
+        if cell.metric:
+            row = {"metric": cell.metric, "group": cell.group, "value": number}
+            tables["numbers"].append({**row, "printed": cell.printed})
         if cell.place is not None:
             key = (cell.place.table, tuple(cell.place.row.items()))
             if key not in places:
