@@ -73,8 +73,7 @@ def with_chance(x: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Instances of `sampled_sides` with `Chance`, and beyond, S less its mean."""
     counts = zip(x["counts_1"], x["counts_2"], strict=True)
     expected = [chance(one, two, threshold) for one, two in counts]
-    columns = np.array(expected, dtype=float).reshape(-1, len(Chance._fields)).T
-    x = x.assign(**dict(zip(Chance._fields, columns, strict=True)))
+    x = x.join(pd.DataFrame(expected, x.index, Chance._fields, dtype=float))
     return x.assign(beyond=x["s"] - x["mean"])
 
 

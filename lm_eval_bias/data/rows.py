@@ -63,10 +63,13 @@ def rows(path: str, part: str | None = None) -> list[Row]:
     elif kind == ".jsonl":
         data = []
         for number, line in lines(file):
-            if line.strip():
-                data.append(_row(file, number, line))
-            if len(data) > VALUES:
-                raise Unreadable(file, f"line {number}: {TOO_MANY}")
+            try:
+                if line.strip():
+                    data.append(loads(line, strict=True))
+                if len(data) > VALUES:
+                    raise ValueError(TOO_MANY)
+            except ValueError as error:
+                raise Unreadable(file, f"line {number}: {error}") from None
     else:
         data = json_of(file, strict=True)
     for key in ("data", part):
@@ -77,13 +80,6 @@ def rows(path: str, part: str | None = None) -> list[Row]:
         within = f", or {part} with such a list" if part else ""
         raise UsageError(f"{path}: expected a list of rows with names for their values{within}")
     return rows
-
-
-def _row(file: Path, number: int, line: bytes) -> Any:
-    try:
-        return loads(line, strict=True)
-    except ValueError as error:
-        raise Unreadable(file, f"line {number}: {error}") from None
 
 
 def _parquet(path: Path) -> list[Any]:
