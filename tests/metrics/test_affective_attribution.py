@@ -5,11 +5,10 @@ from lm_eval_bias.metrics.affective_attribution import VERDICTS
 
 from lm_eval_bias.benchmarks.mist.measure import AAT
 
-IDENTIFIERS = {"a": ["Ethan", "Olivia", "Ava"], "b": ["Kwame", "Amina", "Zuberi"]}
 
-
-def attribution(verdict, side="a", group=None, domain="race", k=0, **changes):
-    """A record. k: tells identifiers, words and templates apart."""
+def attribution(verdict, side="a", group=None, domain="race", k=0):
+    """A record. k: from 0 to 35 each of three identifiers with each of four words and three
+    templates."""
     group = group or {"a": "American", "b": "African"}[side]
     return {
         "group": group,
@@ -17,21 +16,9 @@ def attribution(verdict, side="a", group=None, domain="race", k=0, **changes):
         "domain": domain,
         "identifier": f"{group}{k % 3}",
         "word": f"w{k % 4}",
-        "template": k % 3,
+        "template": k // 12 % 3,
         "verdict": verdict,
-        **changes,
     }
-
-
-def attributions(verdict):
-    """Every identifier with four words and three templates; `verdict` of (side, identifier)."""
-    return [
-        attribution(verdict(side, name), side, identifier=name, word=word, template=template)
-        for side, names in IDENTIFIERS.items()
-        for name in names
-        for word in ("Cup", "Key", "Hill", "Lamp")
-        for template in (1, 2, 3)
-    ]
 
 
 def test_rates_by_hand():
@@ -80,7 +67,11 @@ def test_rates_of_nothing_are_nan():
 def test_one_odd_identifier_does_not_make_a_group_effect_certain():
     """All comedy comes from one of three identifiers of S_a: 12 of 36 answers, but one name. Rows
     as independent would call it certain; with three names there is no interval."""
-    records = attributions(lambda side, name: "comedy" if name == "Ethan" else "tragedy")
+    records = [
+        attribution("comedy" if side == "a" and k % 3 == 0 else "tragedy", side, k=k)
+        for side in "ab"
+        for k in range(36)
+    ]
     summary = AAT.summary(records)
     gap = summary.values["comedy_gap"]
     assert gap.value == pytest.approx(100 / 3) and isnan(gap.low) and gap.clusters == 4
