@@ -152,10 +152,9 @@ def test_groups_that_stray_alike_are_no_spread():
     rng = np.random.default_rng(10)
     above = 0
     for _ in range(200):
-        strays = rng.normal(0, 0.4, (98, 1, 1)) * rng.normal(0, 1, (1, 1, 8)) + rng.normal(
-            0, 0.2, (98, 10, 8)
-        )
-        above += Scale(3 + strays, "a" * 8).spread_ends[0] > 0
+        trait = rng.normal(0, 0.4, (98, 1, 1)) * rng.normal(0, 1, (1, 1, 8))
+        ratings = 3 + trait + rng.normal(0, 0.2, (98, 10, 8))
+        above += Scale(ratings, "a" * 8).spread_ends[0] > 0
     assert above / 200 < 0.08
 
 

@@ -12,11 +12,7 @@ def test_rho_and_p_are_scipys_with_ties():
         x = rng.integers(1, 6, n)
         y = x + rng.integers(-2, 3, n)
         found, expected = rank_correlation(x, y), stats.spearmanr(x, y)
-        assert (found.n, found.rho, found.p) == (
-            n,
-            pytest.approx(expected.statistic),
-            pytest.approx(expected.pvalue),
-        )
+        assert found[:3] == pytest.approx((n, expected.statistic, expected.pvalue))
 
 
 def test_interval_by_hand():

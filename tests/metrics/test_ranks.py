@@ -45,13 +45,9 @@ def test_ranks_by_hand():
     """10, 12, 17 with standard errors of 1: z of the pairs 1.41, 3.54, 4.95, so p is .157, .0004,
     7e-7, and 10 and 12 share ranks 1 and 2."""
     found = symmetric([12, 17, 10], [1, 1, 1])
-    z = sorted([2 / sqrt(2), 5 / sqrt(2), 7 / sqrt(2)])
-    p = list(map(p_of, z))
-    assert (
-        found.p[2, 1] == pytest.approx(3 * p[2])
-        and found.p[0, 1] == pytest.approx(2 * p[1])
-        and found.p[0, 2] == pytest.approx(p[0])
-    )
+    p = [p_of(difference / sqrt(2)) for difference in (2, 5, 7)]
+    pairs = [found.p[0, 2], found.p[0, 1], found.p[2, 1]]
+    assert pairs == pytest.approx([p[0], 2 * p[1], 3 * p[2]])
     assert found.ranks.tolist() == [[1, 2], [3, 3], [1, 2]] and found.ties == [(0, 2), (1,)]
 
 
@@ -68,10 +64,8 @@ def test_distances_are_told_apart_only_where_both_signs_are():
     """-1 and 6, standard errors of 1: 5 / sqrt(2) = 3.54 where both are positive, 7 / sqrt(2) where
     they are not; the smaller counts."""
     found = symmetric([-1, 6], [1, 1], distances=True)
-    assert found.p[0, 1] == pytest.approx(p_of(5 / sqrt(2))) and found.ranks.tolist() == [
-        [1, 1],
-        [2, 2],
-    ]
+    assert found.p[0, 1] == pytest.approx(p_of(5 / sqrt(2)))
+    assert found.ranks.tolist() == [[1, 1], [2, 2]]
     assert not symmetric([-6, 6], [1, 1], distances=True).lower.any()
     assert symmetric([-6, 6], [1, 1]).lower[0, 1]
 

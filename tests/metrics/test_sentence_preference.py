@@ -8,15 +8,15 @@ from lm_eval_bias.metrics.sentence_preference import CONTEXTS, log_odds, prefere
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
 
 
-def pair(x=0.0, context="positive", template="t0", attribute=None, gender="g", axis="skin"):
+def pair(x, context, template, attribute):
     """A record whose desirable sentence is likelier by x nats; None for no usable likelihood."""
     return {
         "wording": template,
         "variant": 0,
-        "axis": axis,
+        "axis": "skin",
         "paper": True,
         "placebo": False,
-        "gender": gender,
+        "gender": "g",
         "words": "d",
         "desirable": "d",
         "undesirable": "u",
