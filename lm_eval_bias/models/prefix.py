@@ -37,7 +37,7 @@ from .encoding import Encoder, unpacked
 from .hf_model import HFModel, likeliest
 from .kinds import refuse_encoder
 from .pack_size import PackSize, is_shortage
-from .pair_tokens import PairTokens, encode_pairs
+from .pair_tokens import encode_pairs
 from .sweep import Sweep
 from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
@@ -85,6 +85,12 @@ class Watched(NamedTuple):
     continuation: list[int]
 
 
+Answered = Callable[[int, Any], None]
+"""Called with the number of a request and its answer."""
+Share = Callable[[list[Instance], Answered, bool], Sequence[Watched]]
+"""Answers requests that can share prefixes, and returns some that are computed again."""
+
+
 class Difference(Exception):
     """A request has another value than `hf` computes."""
 
@@ -115,8 +121,11 @@ class PrefixLM(HFModel):
         self._on_difference = on_difference
         self._text_limit = self._row_limit = inf
         """Tokens of a text, and of a pack with its cache, up to which the model shares prefixes."""
+        self._writing_limit = inf
+        """The same of a prompt with its answer."""
         self._tried_text = self._tried_row = self._tried_written = 0
-        self._writes_as_hf = False
+        self._largest = 0, 0
+        """Tokens in the largest pass and its cache so far, and in the cache."""
         self._never_shared = False
         try:
             if self.backend != "causal":
@@ -157,18 +166,15 @@ class PrefixLM(HFModel):
         )
 
     def _as_hf(
-        self,
-        ask: Callable[..., Any],
-        requests: list[Instance],
-        disable_tqdm: bool,
-        together: bool = True,
+        self, method: str, requests: list[Instance], disable_tqdm: bool, together: bool = True
     ) -> Any:
         """The answers of a method of `HFLM`, which begins anew after a shortage of memory.
 
         together: whether all processes ask it, and can agree on a batch size.
         """
+        ask = partial(getattr(super(), method), requests, disable_tqdm=disable_tqdm)
         if self.world_size > 1 and together:  # it would wait for the other processes
-            return ask(requests, disable_tqdm=disable_tqdm)
+            return ask()
         alone = self.world_size == 1 and self.batch_size == "auto"
         name = "max_batch_size" if alone else "batch_size_per_gpu"
         before = getattr(self, name)
@@ -176,12 +182,61 @@ class PrefixLM(HFModel):
 
         def answers(size: int) -> Any:
             setattr(self, name, size)
-            return ask(requests, disable_tqdm=disable_tqdm)
+            return ask()
 
         try:
             return packs.fit(answers)
         finally:
             setattr(self, name, before)
+
+    def _answers(
+        self, method: str, requests: list[Instance], disable_tqdm: bool, share: Share
+    ) -> list[Any]:
+        """The answers of `share`, and those of `hf` to the other requests, and after an error to
+        all that have none. A `Difference` takes all answers back, or raises UsageError."""
+        if self.runs_as_hf:
+            return self._as_hf(method, requests, disable_tqdm, self._never_shared)
+        if not requests:
+            return []
+        answers: dict[int, Any] = {}
+        limit, self._largest = self._row_limit, (0, 0)
+
+        def answered(i: int, answer: Any) -> None:
+            answers[i] = answer
+            self.cache_hook.add_partial(method, requests[i].args, answer)
+
+        try:
+            self._recheck(share(requests, answered, disable_tqdm))
+        except Exception as error:
+            if is_stop(error):
+                raise
+            if not self._lower_row_limit():
+                self._give_up(error, method, requests, answers)
+        if self._row_limit < limit:
+            return self._answers(method, requests, disable_tqdm, share)
+        rest = [i for i in range(len(requests)) if i not in answers]
+        if rest:
+            others = self._as_hf(method, [requests[i] for i in rest], disable_tqdm, False)
+            answers |= zip(rest, others, strict=True)
+        return [answers[i] for i in range(len(requests))]
+
+    def _give_up(
+        self, error: Exception, method: str, requests: list[Instance], answers: dict[int, Any]
+    ) -> None:
+        """Run as `hf` from now on. answers: those so far."""
+        if not isinstance(error, Difference):
+            self._run_as_hf("failed in the middle of several texts in one pass", error)
+            return
+        for i in answers:
+            (self.cache_hook.dbdict or {}).pop(hash_args(method, requests[i].args), None)
+        if self._on_difference == "stop":
+            raise UsageError(
+                f"--model hf-prefix: {error}. Use --model hf, or add on_difference=hf to "
+                f"--model_args"
+            ) from None
+        logger.warning("hf-prefix: %s", error)
+        answers.clear()
+        self._run_as_hf("gives other likelihoods when texts share a pass")
 
     # ---- Trials at the sizes of the work
 
@@ -221,18 +276,18 @@ class PrefixLM(HFModel):
             below = length
         self._tried_text = max(self._tried_text, longest)
 
-    def _try_rows(self, packs: PackSize, nodes: int, cached: int) -> None:
-        """Lower the limit of rows to the largest in which the model is right. nodes: in the trie.
-        cached: tokens in the cache at most."""
+    def _try_rows(self, nodes: int, cached: int) -> None:
+        """Lower the limit of rows to the largest in which the model is right. nodes, cached: tokens
+        of a pass and in the cache at most."""
 
         def limit(size: int) -> tuple[int, float]:
-            row = min(size, nodes) + cached
+            row = size + cached
             if row <= self._tried_row:
                 return row, inf
             with self._autocast():
-                return row, row_limit(self._tree, self._cost, row - cached, cached)
+                return row, row_limit(self._tree, self._cost, size, cached)
 
-        row, most = self._in_memory(limit, packs) or (0, inf)
+        row, most = self._in_memory(limit, self._pack_size(nodes, "tokens")) or (0, inf)
         if most == inf:
             self._tried(row)
             return
@@ -261,12 +316,13 @@ class PrefixLM(HFModel):
         same = self._in_memory(lambda _: with_plain(self._tree, logits[-1:], alone)[1])
         return same is not False
 
-    def _lower_row_limit(self, packs: PackSize, row: int, cached: int) -> bool:
+    def _lower_row_limit(self) -> bool:
         """After a difference or an error in a row: whether a trial finds a limit below it."""
         if self._row_limit < inf:
             return False
+        row, cached = self._largest
         self._tried_row = 0
-        self._try_rows(packs, row - cached, cached)
+        self._try_rows(row - cached, cached)
         return self._row_limit < inf
 
     # ---- Requests that are computed again
@@ -299,102 +355,63 @@ class PrefixLM(HFModel):
                     f"{right:.6g} as --model hf computes it (rounding explains {most:.2g})"
                 )
 
-    def _unanswered(
-        self, error: Exception, method: str, requests: Sequence[Instance], done: np.ndarray
-    ) -> list[int]:
-        """After an error in a run: the requests that `hf` answers from here. done: which have an
-        answer. A `Difference` takes all answers back, or raises UsageError, by `on_difference`."""
-        if is_stop(error):
-            raise error
-        if isinstance(error, Difference):
-            for i in np.flatnonzero(done).tolist():
-                (self.cache_hook.dbdict or {}).pop(hash_args(method, requests[i].args), None)
-            if self._on_difference == "stop":
-                raise UsageError(
-                    f"--model hf-prefix: {error}. Use --model hf, or add on_difference=hf to "
-                    f"--model_args"
-                ) from None
-            logger.warning("hf-prefix: %s", error)
-            done = np.zeros_like(done)
-            self._run_as_hf("gives other likelihoods when texts share a pass")
-        else:
-            self._run_as_hf("failed in the middle of several texts in one pass", error)
-        return np.flatnonzero(~done).tolist()
-
     # ---- Likelihoods
 
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[float]:
-        return self._as_hf(super().loglikelihood_rolling, requests, disable_tqdm)
+        return self._as_hf("loglikelihood_rolling", requests, disable_tqdm)
 
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         self._refuse_thinking(requests)
-        if self.runs_as_hf or not requests:
-            return self._as_hf(super().loglikelihood, requests, disable_tqdm, self._never_shared)
+        return self._answers("loglikelihood", requests, disable_tqdm, self._likelihoods)
+
+    @gc_frozen()
+    def _likelihoods(
+        self, requests: list[Instance], answered: Answered, disable_tqdm: bool
+    ) -> list[Watched]:
+        """Each continuation's log-likelihood, and whether it is greedy."""
         pairs = [request.args for request in requests]
         prefix = self.prefix_token_id
-        with gc_frozen():
-            with self._bar(len(pairs), "Tokenizing inputs", disable_tqdm) as bar:
-                bos = self.tokenizer.decode(prefix)
-                whole = vars(self).get("_encode_pair")  # where `whole_prompts` put it
-                tokens = encode_pairs(
-                    self._encoder, pairs, prefix, bos, self.max_length, bar.update, whole
-                )
-            length = np.array([len(packed) // 4 for packed in tokens.inputs])
-            self._try_texts(int(length.max()))
-            short = np.flatnonzero(length <= self._text_limit).tolist()
-            tokens = PairTokens(*([packed[i] for i in short] for packed in tokens))
-            given = self._likelihoods([requests[i] for i in short], tokens, disable_tqdm)
-        if given is None:
-            return self.loglikelihood(requests, disable_tqdm)
-        answers = dict(zip(short, given, strict=True))
-        long = [i for i in range(len(requests)) if i not in answers]
-        others = [requests[i] for i in long]
-        given = self._as_hf(super().loglikelihood, others, disable_tqdm, False) if others else []
-        answers |= dict(zip(long, given, strict=True))
-        return [answers[i] for i in range(len(requests))]
-
-    def _likelihoods(
-        self, requests: list[Instance], encoded: PairTokens, disable_tqdm: bool
-    ) -> list[tuple[float, bool]] | None:
-        """Each continuation's log-likelihood, and whether it is greedy; None if a trial lowered the
-        limit of texts. Empties `encoded.inputs`."""
-        if not requests:
+        with self._bar(len(pairs), "Tokenizing inputs", disable_tqdm) as bar:
+            bos = self.tokenizer.decode(prefix)
+            whole = vars(self).get("_encode_pair")  # where `whole_prompts` put it
+            tokens = encode_pairs(
+                self._encoder, pairs, prefix, bos, self.max_length, bar.update, whole
+            )
+        sizes = np.array([len(packed) // 4 for packed in tokens.inputs])
+        self._try_texts(int(sizes.max()))
+        short = np.flatnonzero(sizes <= self._text_limit)
+        if not len(short):
             return []
-        inputs, continuations = encoded
-        lengths = np.array([len(tokens) // 4 for tokens in continuations])
+        inputs, continuations = ([packed[i] for i in short] for packed in tokens)
+        lengths = np.array([len(packed) // 4 for packed in continuations])
         trie = TokenTrie(inputs, tails=lengths)
-        packs = self._packs(max(map(len, inputs)) // 4)
+        del tokens, inputs
+        packs = self._packs(int(sizes[short].max()))
         held = self._pack_size(self._held_tokens, "cached tokens")
-        inputs.clear()
         last = np.array([nodes[-1] for nodes in trie.tails])
         by_last = np.argsort(last, kind="stable")
-        last, finished = last[by_last], by_last.tolist()
+        last, finished = last[by_last], short[by_last].tolist()
         node = np.concatenate(trie.tails)
         order = np.argsort(node, kind="stable")
-        request, node = np.repeat(np.arange(len(requests)), lengths)[order], node[order]
+        request, node = np.repeat(short, lengths)[order], node[order]
         token = unpacked(b"".join(continuations))[order]
-        pairs = [r.args for r in requests]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
-        done = np.zeros(len(pairs), dtype=bool)
         drawn = {finished[i] for i in rechecked(len(finished))}
         watched: list[Watched] = []
-
         sweep = Sweep(self._tree, trie, self._cost)
         read_nodes = np.unique(node)
-        row = cached = 0  # tokens in the largest pass and its cache, and in the cache
 
         def scores(limit: int) -> tuple[Sweep, int, slice, np.ndarray, np.ndarray]:
-            nonlocal row, cached
             start, ahead = sweep.cursor, copy(sweep)
             stop = self._pack_end(sweep, limit, read_nodes)
             read = read_nodes[_between(read_nodes, start, stop)]
             here = _between(node, start, stop)
             size = stop - start + len(sweep.path)
-            row, cached = max((row, cached), (size, len(sweep.path)))
+            self._largest = max(self._largest, (size, len(sweep.path)))
             with self._autocast():
                 logits = ahead.advance(stop, read)
                 if size > self._tried_row and not self._same_alone(trie, read, logits):
@@ -403,37 +420,25 @@ class PrefixLM(HFModel):
             return ahead, size, here, *self._read(logits, chosen, token[here])
 
         title = f"Running {len(pairs)} loglikelihood requests"
-        try:
-            with self._bar(trie.size, title, disable_tqdm, " tokens") as bar:
-                while sweep.cursor < trie.size:
-                    start = sweep.cursor
-                    left = trie.size - start + len(sweep.missing)
-                    sweep, right, here, values, matches = packs.fit(scores, left)
-                    if not right and self._lower_row_limit(packs, row, cached):
-                        return None
-                    self._tried(right)
-                    np.add.at(total, request[here], values)
-                    np.logical_and.at(greedy, request[here], matches)
-                    held.fit(sweep.hold, len(sweep.path), 0)
-                    bar.update(sweep.cursor - start)
-                    for i in finished[_between(last, start, sweep.cursor)]:
-                        if i in drawn:
-                            tokens = self._as_hf_splits(*pairs[i])
-                            watched.append(Watched(pairs[i], float(total[i]), *tokens))
-                        done[i] = True
-                        answer = (float(total[i]), bool(greedy[i]))
-                        self.cache_hook.add_partial("loglikelihood", pairs[i], answer)
-                self._recheck(watched)
-        except Exception as error:
-            if not is_stop(error) and self._lower_row_limit(packs, row, cached):
-                return None
-            rest = self._unanswered(error, "loglikelihood", requests, done)
-            others = [requests[i] for i in rest]
-            answers = self._as_hf(super().loglikelihood, others, disable_tqdm, False)
-            for i, (value, matched) in zip(rest, answers, strict=True):
-                total[i], greedy[i] = value, matched
+        with self._bar(trie.size, title, disable_tqdm, " tokens") as bar:
+            while sweep.cursor < trie.size:
+                start = sweep.cursor
+                left = trie.size - start + len(sweep.missing)
+                sweep, right, here, values, matches = packs.fit(scores, left)
+                if not right and self._lower_row_limit():
+                    return []
+                self._tried(right)
+                np.add.at(total, request[here], values)
+                np.logical_and.at(greedy, request[here], matches)
+                held.fit(sweep.hold, len(sweep.path), 0)
+                bar.update(sweep.cursor - start)
+                for i in finished[_between(last, start, sweep.cursor)]:
+                    if i in drawn:
+                        split = self._as_hf_splits(*pairs[i])
+                        watched.append(Watched(pairs[i], float(total[i]), *split))
+                    answered(i, (float(total[i]), bool(greedy[i])))
         self.tokens_computed += sweep.computed
-        return list(zip(total.tolist(), greedy.tolist(), strict=True))
+        return watched
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         """The harness's, but a continuation that merges into its context keeps tokens of its
@@ -496,43 +501,32 @@ class PrefixLM(HFModel):
     # ---- Answers
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        if self.runs_as_hf or self.think_end_token is not None or self.truncation:
-            return self._as_hf(super().generate_until, requests, disable_tqdm, self._never_shared)
-        answers = [""] * len(requests)
+        return self._answers("generate_until", requests, disable_tqdm, self._written)
+
+    def _written(
+        self, requests: list[Instance], answered: Answered, disable_tqdm: bool
+    ) -> list[Watched]:
+        if self._row_limit < inf or self.think_end_token is not None or self.truncation:
+            return []
         members: dict[Prompt, list[int]] = {}
-        usual = []
-        prompts = self._pack_size(1, "texts").fit(lambda _: self._prompts(requests))
-        for i, prompt in enumerate(prompts):
-            if prompt is None or self._writes_as_hf or self._row_limit < inf:
-                usual.append(i)
-            else:
-                members.setdefault(prompt, []).append(i)
-        done = np.zeros(len(requests), dtype=bool)
-
-        def as_hf(rest: Sequence[int]) -> None:
-            others = [requests[i] for i in rest]
-            if others:
-                ask = super(PrefixLM, self).generate_until
-                for i, text in zip(
-                    rest, self._as_hf(ask, others, disable_tqdm, False), strict=True
-                ):
-                    answers[i] = text
-
-        as_hf(usual)
-        if not members:
-            return answers
-        trie = TokenTrie([prompt.tokens for prompt in members])
-        packs = self._writing(trie, list(members))
+        for i, prompt in self._pack_size(1, "texts").fit(lambda _: self._prompts(requests)).items():
+            members.setdefault(prompt, []).append(i)
+        prompts = list(members)
+        if not prompts:
+            return []
+        trie = TokenTrie([prompt.tokens for prompt in prompts])
+        packs = self._packs(int(trie.depth.max()) + 1)
+        most = int(np.mean([prompt.max_tokens for prompt in prompts]))
+        cached = min(trie.size, 4 * packs.size) + min(ROWS, len(prompts)) * most
+        self._try_rows(min(trie.size, packs.size, 1024), min(cached, self._held_tokens))
         if self._row_limit < inf:
-            as_hf([i for places in members.values() for i in places])
-            return answers
-        title = f"Running {len(requests) - len(usual)} generate_until requests"
-
+            return []
         watched: list[Watched] = []
 
-        def answered(prompt: Prompt, tokens: list[int], values: list[float] | None) -> None:
+        def ended(prompt: Prompt, tokens: list[int], values: list[float] | None) -> None:
+            places = members[prompt]
             if values is not None:
-                asked = requests[members[prompt][0]].args[0]
+                asked = requests[places[0]].args[0]
                 room = self.max_length - prompt.max_tokens
                 context = self.tok_batch_encode([asked], "left", room)[0][0]
                 texts = (asked, self.tok_decode(tokens))
@@ -540,19 +534,14 @@ class PrefixLM(HFModel):
             text = postprocess_generated_text(
                 self.tok_decode(tokens), stop=list(prompt.until), think_end_token=None
             )
-            for i in members[prompt]:
-                answers[i], done[i] = text, True
-                self.cache_hook.add_partial("generate_until", requests[i].args, text)
-                bar.update()
+            for i in places:
+                answered(i, text)
+            bar.update(len(places))
 
-        done[usual] = True
-        try:
-            with self._bar(len(requests) - len(usual), title, disable_tqdm) as bar:
-                self._decode(trie, list(members), packs, answered)
-                self._recheck(watched)
-        except Exception as error:
-            as_hf(self._unanswered(error, "generate_until", requests, done))
-        return answers
+        count = sum(map(len, members.values()))
+        with self._bar(count, f"Running {count} generate_until requests", disable_tqdm) as bar:
+            self._decode(trie, prompts, packs, ended)
+        return watched
 
     def _try_writing(self, longest: int) -> None:
         """Let `hf` write answers if the model's `generate` differs from plain passes on either side
@@ -569,32 +558,23 @@ class PrefixLM(HFModel):
             with self._autocast():
                 return all(writes_alike(self._tree, length) for length in lengths)
 
-        if lengths and not self._writes_as_hf and self._in_memory(alike) is False:
-            self._writes_as_hf = True
+        if lengths and self._writing_limit and self._in_memory(alike) is False:
+            self._writing_limit = 0
             logger.warning(
                 "hf-prefix: %s gives other likelihoods when it writes than when it reads, so "
                 "answers are written as --model hf does: the same, but slower.",
                 type(self.model).__name__,
             )
 
-    def _writing(self, trie: TokenTrie, prompts: list[Prompt]) -> PackSize:
-        longest = int(trie.depth.max()) + 1
-        packs = self._packs(longest)
-        most = int(np.mean([prompt.max_tokens for prompt in prompts]))
-        beside = min(ROWS, len(prompts))
-        cached = min(trie.size, 4 * packs.size) + beside * most
-        self._try_rows(packs, min(trie.size, 1024), min(cached, self._held_tokens))
-        return packs
-
     def _decode(
         self,
         trie: TokenTrie,
         prompts: list[Prompt],
         packs: PackSize,
-        answered: Callable[[Prompt, list[int], list[float] | None], None],
+        ended: Callable[[Prompt, list[int], list[float] | None], None],
     ) -> None:
-        """Answer prompts in groups of neighbours in the trie. answered: called with each prompt,
-        its tokens and, for some, log-probabilities."""
+        """Answer prompts in groups of neighbours in the trie. ended: called with each prompt, the
+        tokens of its answer and, for some, their log-probabilities."""
         sweep = Sweep(self._tree, trie, self._cost)
         ends = np.concatenate(trie.tails)
         order = np.argsort(ends, kind="stable")
@@ -633,7 +613,7 @@ class PrefixLM(HFModel):
                     )
                 share = sum(map(len, written)) / int(most[here].sum())
                 for i, (prompt, tokens) in enumerate(zip(prompts[here], written, strict=True)):
-                    answered(prompt, tokens, values.get(i))
+                    ended(prompt, tokens, values.get(i))
                 first = here.stop
             return ahead
 
@@ -652,31 +632,31 @@ class PrefixLM(HFModel):
             parts.append(sweep.advance(end, read[_between(read, start, end)]))
         return torch.cat(parts)
 
-    def _prompts(self, requests: list[Instance]) -> list[Prompt | None]:
+    def _prompts(self, requests: list[Instance]) -> dict[int, Prompt]:
+        """Number of a request -> its prompt; without those that `hf` answers."""
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         chosen = [self._settings(request.args[1], eos) for request in requests]
         sampled = any(strategy is not None and strategy.sampled for _, _, strategy in chosen)
-        seeds = _seeds(requests) if sampled else [0] * len(requests)
-        encoded = self._encoder.each(
-            (request.args[0] for request in requests), getattr(self.tokenizer, "bos_token", None)
-        )
-        prompts: list[Prompt | None] = [None] * len(requests)
-        max_length, too_long = self.max_length, 0
-        wholes = [
-            len(encoded[request.args[0]]) // 4 + most
-            for request, (most, *_) in zip(requests, chosen, strict=True)
+        seeds = _seeds(requests) if sampled else [None] * len(requests)
+        texts = [request.args[0] for request in requests]
+        encoded = self._encoder.each(texts, getattr(self.tokenizer, "bos_token", None))
+        lengths = [
+            len(encoded[text]) // 4 + most for text, (most, *_) in zip(texts, chosen, strict=True)
         ]
-        longest = min(max(wholes, default=0), max_length)
+        longest = min(max(lengths), self.max_length)
         self._try_texts(longest)
         self._try_writing(longest)
+        limit = min(self._text_limit, self._writing_limit)
+        prompts: dict[int, Prompt] = {}
+        too_long = 0
         for i, (most, until, strategy) in enumerate(chosen):
-            tokens, room = encoded[requests[i].args[0]], max_length - most
-            whole = min(len(tokens) // 4, room) + most
-            if strategy is None or most <= 0 or not tokens or whole > self._text_limit:
+            tokens, room = encoded[texts[i]], self.max_length - most
+            whole = min(lengths[i], self.max_length)
+            if strategy is None or most <= 0 or not tokens or whole > limit:
                 continue
             assert room > 0, (
-                f"max_gen_toks={most} leaves no room for a prompt: the model reads {max_length} "
-                f"tokens at most. Set a smaller one in --gen_kwargs"
+                f"max_gen_toks={most} leaves no room for a prompt: the model reads "
+                f"{self.max_length} tokens at most. Set a smaller one in --gen_kwargs"
             )
             too_long += len(tokens) > 4 * room
             seed = seeds[i] if strategy.sampled else None
@@ -741,12 +721,12 @@ def is_stop(error: Exception) -> bool:
     return isinstance(error, UsageError) or is_shortage(error)
 
 
-def _seeds(requests: Sequence[Instance]) -> list[int]:
+def _seeds(requests: Sequence[Instance]) -> list[int | None]:
     """From torch's generator, document and repeat. The harness passes repeats as the same
     object."""
     number = int(torch.randint(2**62, ()))
     repeats: Counter[tuple[Any, ...]] = Counter()
-    seeds = []
+    seeds: list[int | None] = []
     for request in requests:
         place = (request.task_name, request.doc_id, request.idx)
         text = repr((number, *place, repeats[place]))
