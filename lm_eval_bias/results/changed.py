@@ -1,21 +1,19 @@
 """The questions that two models answer most differently."""
 
 import heapq
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from lm_eval_bias.data.bounds import LINE, lines, loads, opened
+from lm_eval_bias.data.bounds import loads
 from lm_eval_bias.likelihoods import probabilities
+from lm_eval_bias.results.samples import of_file
 from lm_eval_bias.results.transcripts import SampledQuestion, Turn, question
 
 MOST = 10
-_HASH = re.compile(rb'"doc_hash":\s*"([^"]+)"')
 Spread = Mapping[str, float]
 """An answer -> its probability, or its share of the draws."""
 
@@ -31,30 +29,18 @@ class Changed(NamedTuple):
 
 def changed(first: Sequence[Path], second: Sequence[Path]) -> list[Changed]:
     """Up to MOST questions of two runs' samples, the largest distance first. Raises Unreadable."""
-    places = {}
-    for path in first:
-        offset = 0
-        for _, line in lines(path):
-            if name := _HASH.search(line):
-                places[name[1]] = path, offset
-            offset += len(line)
-    with ExitStack() as stack:
-        files = {path: stack.enter_context(opened(path)) for path in first}
-
-        def pairs() -> Iterator[Changed]:
-            for _, line in (line for path in second for line in lines(path)):
-                name = _HASH.search(line)
-                if name and name[1] in places:
-                    path, offset = places[name[1]]
-                    files[path].seek(offset)
-                    one, two = (
-                        question(loads(text)) for text in (files[path].readline(LINE), line)
-                    )
-                    if one and two:
-                        yield _changed(one, two)
-
-        found = heapq.nlargest(MOST, pairs(), key=attrgetter("distance"))
+    asked = dict(_questions(first))
+    pairs = (_changed(asked[name], two) for name, two in _questions(second) if name in asked)
+    found = heapq.nlargest(MOST, pairs, key=attrgetter("distance"))
     return [pair for pair in found if pair.distance > 0]
+
+
+def _questions(files: Sequence[Path]) -> Iterator[tuple[str, SampledQuestion]]:
+    """The hash of each document, and what was asked and answered."""
+    for _, line in chain.from_iterable(map(of_file, files)):
+        sample = loads(line) if isinstance(line, bytes) else line
+        if (name := sample.get("doc_hash")) and (shown := question(sample)):
+            yield name, shown
 
 
 def _changed(one: SampledQuestion, two: SampledQuestion) -> Changed:
