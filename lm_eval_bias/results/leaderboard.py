@@ -38,10 +38,10 @@ class Entry(NamedTuple):
     models that do not differ significantly. range: its `Run.range_text`."""
 
     number: Number
+    range: str
+    verdict: str
     rank: tuple[int, int] | None = None
     ties: str = ""
-    range: str = ""
-    verdict: str = ""
 
 
 class Column(NamedTuple):
@@ -163,13 +163,12 @@ def _by_documents(
         other = other if several else "the same documents in other words"
         notes.append(f"{task}: models were asked {other}, and stand in tables of their own")
     for runs in groups:
-        held_by = {run.model: read[run.model] for run in runs if run.model in read}
-        first, *others = held_by.values() or [None]
+        those = [read[run.model] for run in runs if run.model in read]
         paired: Replicated = {}
-        if others and len(held_by) == len(runs) and first and first.measure.clusters:
+        if 1 < len(those) == len(runs) and those[0].measure.clusters:
             try:
-                replicates = replicated([first, *others], list(first.documents))
-                paired = dict(zip(held_by, replicates, strict=True))
+                replicates = replicated(those, list(those[0].documents))
+                paired = {run.model: own for run, own in zip(runs, replicates, strict=True)}
             except UsageError as error:
                 notes.append(f"{task}: ranks are unpaired: {error}")
         yield runs, paired
@@ -179,13 +178,27 @@ def _by_documents(
 
 
 def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
+    key = metric.name, None
     entries = {
-        run.model: Entry(number, range=run.range_text(metric), verdict=kind(run, metric, number))
+        run.model: Entry(number, run.range_text(metric), kind(run, metric, number))
         for run in runs
-        if (number := run.numbers.get((metric.name, None)))
+        if (number := run.numbers.get(key))
     }
     column = Column(f"{runs[0].task}/{metric.name}", metric, entries)
-    return _ranked(column, replicated) if direction(metric) else column
+    if direction(metric) is None:
+        return column
+    numbers = [entry.number for entry in entries.values()]
+    paired = _paired_ranks(metric, numbers, [replicated.get(model) for model in entries])
+    result = paired or _unpaired_ranks(metric, numbers)
+    ranked = int(np.isfinite(result.ranks[:, 0]).sum())
+    if ranked < 2:
+        return column
+    for i, (model, entry) in enumerate(entries.items()):
+        low, high = result.ranks[i]
+        rank = None if isnan(low) else (int(low), int(high))
+        ties = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
+        entries[model] = entry._replace(rank=rank, ties=ties)
+    return column._replace(ranked=ranked, paired=paired is not None)
 
 
 def direction(metric: Metric) -> str | None:
@@ -210,29 +223,15 @@ def declared(metric: Metric) -> dict[str, Any]:
     }
 
 
-def _ranked(column: Column, replicated: Replicated) -> Column:
-    paired = _paired_ranks(column, replicated)
-    result = paired or _unpaired_ranks(column)
-    places = [None if isnan(low) else (int(low), int(high)) for low, high in result.ranks.tolist()]
-    ranked = len(places) - places.count(None)
-    if ranked < 2:
-        return column
-    entries = {}
-    for i, (name, entry) in enumerate(column.entries.items()):
-        letters = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
-        entries[name] = entry._replace(rank=places[i], ties=letters)
-    return column._replace(entries=entries, ranked=ranked, paired=paired is not None)
-
-
-def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
+def _paired_ranks(
+    metric: Metric, numbers: Sequence[Number], replicated: Sequence[Replicates | None]
+) -> Ranks | None:
     """From differences on the same documents; None where these have no error."""
-    metric, key = column.metric, (column.metric.name, None)
-    if not (replicated and column.entries.keys() <= replicated.keys() and measured(metric)):
+    key, runs = (metric.name, None), [run for run in replicated if run]
+    if len(runs) < len(numbers) or not measured(metric):
         return None
-    runs = [replicated[name] for name in column.entries]
     if min(run.number(key).clusters or 0 for run in runs) < FEWEST_CLUSTERS:
         return None
-    numbers = [entry.number for entry in column.entries.values()]
     values = np.array([badness(n.value, metric) if n.low < n.high else nan for n in numbers])
     p = np.full((len(runs), len(runs)), nan)
     for i, j in combinations(np.flatnonzero(np.isfinite(values)), 2):
@@ -247,10 +246,8 @@ def badness(value: float, metric: Metric) -> float:
     return value if metric.better == "lower" else -value
 
 
-def _unpaired_ranks(column: Column) -> Ranks:
+def _unpaired_ranks(metric: Metric, numbers: Sequence[Number]) -> Ranks:
     """From the intervals. Rank 1 is the best."""
-    metric = column.metric
-    numbers = [entry.number for entry in column.entries.values()]
     ends = np.array([(n.value, n.low, n.high) for n in numbers]).T
     df = [implied_df(*n[:4], max(n.clusters - 1, 1) if n.clusters else inf) for n in numbers]
     if metric.null_value is not None:
