@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.measure import summarise_or_explain, tables
 from lm_eval_bias.results.runs import Run, different, without_numbers
 from lm_eval_bias.results.samples import (
     PARTS,
     at,
     date_of,
     in_order,
-    measure_of,
+    numbers_of,
     of_tasks,
     part_of,
     results_of,
@@ -44,11 +43,9 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
     first = of_tasks(next(iter(contents.values()), {}), [task.name])
     config = first["configs"].get(task.name, {})
     written = config.get("metadata") or {}
-    used = run_options(task, written)
-    measure, of_files = measure_of(task), in_order(task, files)
-    records = [record for document in of_files for record in document.records]
+    used, documents = run_options(task, written), in_order(task, files)
     try:
-        cells = tables(measure, summarise_or_explain(measure, records, used))
+        cells = numbers_of(task, documents, used)
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
     metadata = {key: value for key, value in written.items() if key not in PARTS}
@@ -67,7 +64,7 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
         **first,
         "date": max(map(date_of, contents), default=None),
         "configs": {task.name: {**config, "metadata": metadata, "cells": cells}},
-        "n-samples": {task.name: {"original": original, "effective": len(of_files)}},
+        "n-samples": {task.name: {"original": original, "effective": len(documents)}},
     }
 
 

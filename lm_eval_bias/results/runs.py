@@ -22,17 +22,7 @@ from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, json_of, opened, plain_name
 from lm_eval_bias.exhibit import Row, Table
 from lm_eval_bias.exhibit import known as finite_number
-from lm_eval_bias.measure import (
-    FIRST_TOKEN,
-    SEEN,
-    UNITS,
-    WITHOUT_UNSEEN,
-    WORDINGS,
-    Metric,
-    Number,
-    summarise_or_explain,
-    tables,
-)
+from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import clean, shortened
 from lm_eval_bias.results.samples import (
@@ -50,6 +40,7 @@ from lm_eval_bias.results.samples import (
     mapping,
     measure_of,
     model_name,
+    numbers_of,
     part_of,
     template_name,
     thinking,
@@ -137,7 +128,7 @@ class Run(NamedTuple):
     of: int | None = None
     others: Sequence[Run] = ()
     generation: Options = MappingProxyType({})
-    condition: Mapping[str, str] = MappingProxyType({})
+    condition: Mapping[str, str] = {}
     recorded: Json = MappingProxyType({})
     place: Place = Place()
 
@@ -256,7 +247,7 @@ class Runs(NamedTuple):
     short: Sequence[str] = ()
     across: Collection[str] = ()
     others: Sequence[Run] = ()
-    known: Mapping[str, Task] = MappingProxyType({})
+    known: Mapping[str, Task] = {}
 
     def __repr__(self) -> str:
         return "\n".join([*(f"{run.model}: {run.task}" for run in self.runs), *self.notes])
@@ -296,7 +287,7 @@ class Runs(NamedTuple):
 
 def find(
     paths: Sequence[Path | Place],
-    known: Mapping[str, Task] = MappingProxyType({}),
+    known: Mapping[str, Task] = {},
     tasks: Collection[str] | None = None,
     across: Collection[str] = (),
 ) -> Runs:
@@ -519,25 +510,20 @@ def _of_results(
         samples = samples_of(path, task, content)
         known = known_tasks.get(task)
         known = known if known and known.measure else None
-        if known and known.is_of_harness and samples:
-            try:
+        try:
+            if known and known.is_of_harness and samples:
                 content = _with_cells(content, known, samples)
-            except UsageError as error:
-                notes.append(f"{path}: {task} is left out: {error}")
-                continue
-        if "numbers" in mapping(content, "configs", task, "cells"):
+            has_cells = "numbers" in mapping(content, "configs", task, "cells")
+            if known and not has_cells:
+                raise UsageError(_without_cells(task, configs[task], results.get(task), samples))
             run = _run(path, task, content, known, samples)
-            if run.numbers:
-                yield run
-                continue
-            why = "its table `numbers` is not one; run it again"
-        elif known is None:
-            run = _run(path, task, content, None, samples)
-            yield run._replace(numbers=_of_harness(mapping(results, task), run.n))
-            continue
-        else:
-            why = _without_cells(task, configs[task], results.get(task), samples)
-        notes.append(f"{path}: {task} is left out: {why}")
+            if not has_cells:
+                run = run._replace(numbers=_of_harness(mapping(results, task), run.n))
+            elif not run.numbers:
+                raise UsageError("its table `numbers` is not one; run it again")
+            yield run
+        except UsageError as error:
+            notes.append(f"{path}: {task} is left out: {error}")
 
 
 def samples_of(path: Path, task: str, content: Json) -> tuple[Path, ...]:
@@ -555,9 +541,8 @@ def samples_of(path: Path, task: str, content: Json) -> tuple[Path, ...]:
 def _with_cells(content: Json, task: Task, samples: Sequence[Path]) -> Json:
     """The content of a results file with the numbers of a task of the harness, from its samples.
     Raises UsageError."""
-    documents, measure = in_order(task, samples), measure_of(task)
-    records = [record for document in documents for record in document.records]
-    cells = clean(tables(measure, summarise_or_explain(measure, records, {})))
+    documents = in_order(task, samples)
+    cells = clean(numbers_of(task, documents, {}))
     configs = content["configs"]
     configs = {**configs, task.name: {**configs[task.name], "cells": cells}}
     counts = {task.name: {"effective": len(documents)}, **mapping(content, "n-samples")}
@@ -599,29 +584,43 @@ def _run(
         names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
         options = {key: metadata[key] for key in names if key in metadata}
     identity, template = str(model_name(content)), chat_template(content)
-    changed = at(content, "config", "gen_kwargs")
+    changed, counts = at(content, "config", "gen_kwargs"), mapping(content, "n-samples", task)
     system = str(content.get("system_instruction_sha") or "")[:12]
     thinks, wording = thinking(content, task), str(options.get(WORDING, PAPER))
+    wording = PAPER if wording == "all" else wording
+    version = _plain(versions.get(task, metadata.get("version", "")))
+    n = _count(counts.get("effective"))
+    settings = {"version": version, "documents": f"{n:,}"}
+    for key, value in options.items():
+        # a file is known by its checksum
+        if (
+            key not in PARTS
+            and f"{key}_sha256" not in options
+            and (key, wording) != (WORDING, PAPER)
+        ):
+            settings[key] = _plain(str(value)[:12] if key.endswith("_sha256") else value)
+    more = {"repeats": config.get("repeats"), SYSTEM: system, THINKING: thinks.removeprefix("no")}
+    settings |= {key: _plain(value) for key, value in more.items() if value not in (None, "", 1)}
     run = Run(
         model=_short(identity),
         identity=identity,
         task=shortened(task),
-        version=_plain(versions.get(task, metadata.get("version", ""))),
+        version=version,
         date=_date(date or content.get("date")),
         options=options,
         template=template,
-        n=_count(at(content, "n-samples", task, "effective")),
+        n=n,
         metrics=measure_of(known).metrics
         if known
         else _metrics(rows, mapping(content, "results", task)),
         numbers={(row["metric"], row.get("group")): number_of(row) for row in rows},
         tables=tables,
         warnings=(),
-        settings={},
+        settings=settings,
         results=path,
         samples=samples,
         parts=not date and "files" in content,
-        of=_count(at(content, "n-samples", task, "original")) or None,
+        of=_count(counts.get("original")) or None,
         generation={**mapping(config, "generation_kwargs"), **mapping(changed)},
         condition={
             "dtype": dtype(content),
@@ -630,14 +629,11 @@ def _run(
             SYSTEM: system or ("none" if template != "" and is_tracked(content) else "unknown"),
             THINKING: thinks,
             "revision": identity.partition("@")[2] or "main",
-            WORDING: PAPER if wording == "all" else wording,
+            WORDING: wording,
         },
     )
     warnings = _warnings(run, config, changed)
-    more = {"repeats": config.get("repeats"), SYSTEM: system, THINKING: thinks.removeprefix("no")}
-    return run._replace(
-        settings=_settings(run, more), warnings=tuple(shortened(line, NOTE) for line in warnings)
-    )
+    return run._replace(warnings=tuple(shortened(line, NOTE) for line in warnings))
 
 
 def without_numbers(task: Task, samples: Path, results: Json) -> Run:
@@ -689,17 +685,6 @@ def _by_condition(run: Run, across: Collection[str]) -> Run:
     condition = listed({key: run.condition[key] for key in across})
     model = f"{run.model} ({condition})" if condition else run.model
     return run._replace(model=model, settings=run.settings_but(*across))
-
-
-def _settings(run: Run, more: Json) -> dict[str, str]:
-    """What two runs must agree in. A file is known by its checksum."""
-    kept = {"version": run.version, "documents": f"{run.n:,}"}
-    for key, value in run.options.items():
-        if key == WORDING and run.wording == PAPER:
-            continue
-        if key not in PARTS and f"{key}_sha256" not in run.options:
-            kept[str(key)] = _plain(str(value)[:12] if key.endswith("_sha256") else value)
-    return kept | {k: _plain(value) for k, value in more.items() if value not in (None, "", 1)}
 
 
 def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:
@@ -874,7 +859,7 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
                 others.append(run)
         kept.append(newest._replace(others=tuple(others)))
         for run in same:
-            if any(run is other for other in (newest, *others)) or _is_in(run, newest):
+            if run in (newest, *others) or _is_in(run, newest):
                 continue
             newer = _when(run) > _when(newest)
             notes.append(

@@ -13,7 +13,16 @@ from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads, opened
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.measure import INSTRUCTION, THOUGHT, Measure, by_wording, record_of, shares
+from lm_eval_bias.measure import (
+    INSTRUCTION,
+    THOUGHT,
+    Measure,
+    by_wording,
+    record_of,
+    shares,
+    summarise_or_explain,
+    tables,
+)
 from lm_eval_bias.usage import SHARD, Options, UsageError, part, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
@@ -228,6 +237,13 @@ def documents(task: Task, files: Sequence[Path]) -> list[Document]:
         document._replace(records=next(iter(by_wording(document.records).values()), []))
         for document in in_order(task, files)
     ]
+
+
+def numbers_of(task: Task, documents: Iterable[Document], options: Options) -> dict[str, Table]:
+    """The tables of a run's documents. UsageError for records that the measure cannot count."""
+    records = [record for document in documents for record in document.records]
+    measure = measure_of(task)
+    return tables(measure, summarise_or_explain(measure, records, options))
 
 
 def in_order(
