@@ -324,7 +324,7 @@ class Measure(NamedTuple):
     document are several records. one_record_per_document: they are one, made by `record(document,
     all answers)`. clusters: for each clustering its columns: strata, and last the cluster, None for
     none. A column may hold a list, a value for each part of a record. tabled: metrics of the tables
-    alone.
+    alone that have the interval of a share, or a scale.
     """
 
     record: Callable[[Document, Sequence[Any]], Record]
@@ -355,8 +355,9 @@ class Measure(NamedTuple):
         return self._replace(metrics=[metric._replace(systematic=()) for metric in self.metrics])
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name, of the tables, too; KeyError if there is none."""
-        return {metric.name: metric for metric in (*self.tabled, *self.metrics)}[name]
+        """The metric of that name; one without a unit for what is declared nowhere."""
+        declared = {metric.name: metric for metric in (*self.tabled, *self.metrics)}
+        return declared.get(name, Metric(name, "", ""))
 
     def sample(self, units: Any) -> Any:
         """The clusters of the units of `Counted`."""

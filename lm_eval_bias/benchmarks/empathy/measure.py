@@ -21,7 +21,7 @@ from lm_eval_bias.measure import (
     Measure,
     Metric,
     Record,
-    estimate,
+    estimates,
     of_written,
     select_columns,
     with_checks,
@@ -289,12 +289,11 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     (Figure 4)."""
 
     def lines(*columns: str) -> Table:
-        result = []
-        for names, numbers in rows("gaps", *columns):
-            result.append({**names, "events": int(numbers["events"].value)})
-            for name in ("delta", "gap_points", "gap_beyond_repetition"):
-                result[-1] |= estimate(name, numbers[name])
-        return result
+        return [
+            {**names, "events": int(numbers["events"].value)}
+            | estimates(numbers, ("delta", "gap_points", "gap_beyond_repetition"))
+            for names, numbers in rows("gaps", *columns)
+        ]
 
     valences = lines("valence")
     return {
@@ -355,16 +354,10 @@ GENERATED = of_written(
         repeats=True,
         exhibits=exhibits.GENERATED,
         clusters=CLUSTERS,
-        tabled=MASSES,
     ),
     lambda doc, answer: () if isinstance(answer, str) else [round(answer)],
 )
 LIKELIHOOD = Measure(
-    record_likelihood,
-    COUNTED,
-    (*GAPS, *MASSES),
-    exhibits=exhibits.LIKELIHOOD,
-    clusters=CLUSTERS,
-    tabled=[REFUSED],
+    record_likelihood, COUNTED, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS
 )
 LIKELIHOOD = with_checks(LIKELIHOOD)

@@ -19,6 +19,7 @@ from lm_eval_bias.measure import (
     Metric,
     Record,
     estimate,
+    estimates,
     of_written,
     places,
     select_columns,
@@ -199,9 +200,6 @@ def tables_wabt(units: Frames, rows: GroupRows) -> dict[str, Table]:
     return {"scores": table}
 
 
-OF_LISTS = (UNDEFINED, REFUSED_LISTS, Metric("lists", "count", "", stderr=False))
-
-
 def _wabt(units: Callable[..., Any]) -> Counted:
     words = {"words": of_words}
     return Counted(units, words, tables_wabt, {"words": with_p}, clusters=CLUSTERS)
@@ -215,7 +213,6 @@ WABT = of_written(
         repeats=True,
         exhibits=exhibits.WABT,
         clusters=LIST_CLUSTERS,
-        tabled=OF_LISTS,
     ),
     # the words in the middle: mist_checks.yaml
     lambda doc, answer: () if isinstance(answer, str) else answer[1:-1],
@@ -226,7 +223,6 @@ WABT_LIKELIHOOD = Measure(
     METRICS_WABT_LIKELIHOOD,
     exhibits=exhibits.WABT_LIKELIHOOD,
     clusters=LIST_CLUSTERS,
-    tabled=OF_LISTS,
 )
 WABT_LIKELIHOOD = with_checks(WABT_LIKELIHOOD)
 
@@ -347,14 +343,12 @@ def _gaps(x: Any, total: Any, name: str) -> Values:
 
 def tables_aat(units: Frames, rows: GroupRows) -> dict[str, Table]:
     """groups (Figure 4) and gaps, of all and of each pair of groups."""
-    columns = ("group", "side", "domain")
-    both = zip(rows("asked", *columns), rows("valid", *columns), strict=True)
-    groups = []
-    for (names, asked), (_names, valid) in both:
-        row = {**names, "n": int(asked["n"].value)}
-        for verdict in VERDICTS:
-            row |= estimate(verdict, valid[verdict])
-        groups.append({**row, **{name: asked[name].value for name in LOST}})
+    both = (rows(name, "group", "side", "domain") for name in ("asked", "valid"))
+    groups = [
+        {**names, "n": int(asked["n"].value), **estimates(valid, VERDICTS)}
+        | {name: asked[name].value for name in LOST}
+        for (names, asked), (_, valid) in zip(*both, strict=True)
+    ]
     ((_, numbers),) = rows("valid")
     pairs = rows("pairs", "group_a", "group_b")
     everything = {"group_a": "all", "group_b": "all"}
@@ -368,12 +362,7 @@ def tables_aat(units: Frames, rows: GroupRows) -> dict[str, Table]:
     return {"groups": groups, "gaps": gaps}
 
 
-TABLED = (
-    *(COMEDY_GAP, TRAGEDY_GAP, PROBABILITY_GAP, REFUSED),
-    Metric("n", "count", "", stderr=False),
-    *(Metric(verdict, "share", "") for verdict in VERDICTS),
-    *(Metric(f"{outcome}_pair", "points", "") for outcome in ("comedy", "tragedy", "probability")),
-)
+TABLED = [Metric(verdict, "share", "") for verdict in VERDICTS]
 METRICS_AAT = (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID)
 METRICS_AAT_LIKELIHOOD = (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID)
 ATTRIBUTIONS = Counted(

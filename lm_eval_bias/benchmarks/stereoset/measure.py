@@ -261,7 +261,6 @@ def choice_exhibits(part: str) -> tuple[Exhibit, ...]:
 
 
 CLUSTERS = (("target",),)
-TABLED = [Metric("terms", "count", "", stderr=False)]
 OF_SENTENCES = {"asked": means("unanswered", "letter_mass"), "compared": of_compared}
 OF_LETTERS: dict[str, Callable[..., Values]] = {
     **OF_SENTENCES,
@@ -277,7 +276,6 @@ SENTENCES = Measure(
     (*COMPARED, TIES, UNANSWERED, EXAMPLES),
     exhibits=(by_domain(),),
     clusters=CLUSTERS,
-    tabled=TABLED,
 )
 INTRASENTENCE_CHOICE, INTERSENTENCE_CHOICE = (
     Measure(
@@ -286,7 +284,6 @@ INTRASENTENCE_CHOICE, INTERSENTENCE_CHOICE = (
         metrics,
         exhibits=choice_exhibits(part),
         clusters=CLUSTERS,
-        tabled=TABLED,
     )
     for part in ("SC-intra", "SC-inter")
     for metrics in [letter_metrics(f"Table 1, {part}")]
