@@ -1,10 +1,11 @@
 """Documents as the harness's `custom_dataset` returns them."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product, zip_longest
 from typing import Any, TypeVar
 
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import CHECK
 from lm_eval_bias.usage import Options, UsageError
 
@@ -69,15 +70,15 @@ def _arguments(function: Callable[..., Any], metadata: Options) -> dict[str, Any
 
 
 def checks(
-    content: Mapping[str, Sequence[Mapping[str, Any]]],
-    values: Sequence[Sequence[float]],
-    **columns: Any,
+    file: str, values: Sequence[Sequence[float]], section: str = "", **columns: Any
 ) -> list[Document]:
     """Attention checks, each in all combinations of the first or second form of its parts.
 
-    content: name -> parts: column -> its two forms, or one for both. values: those of the answers
-    in the first forms; with each part in its second form their signs change. columns: of all.
+    file: in items/, whole or a section: name -> parts: column -> its two forms, or one for both.
+    values: those of the answers in the first forms; with each part in its second form their signs
+    change. columns: of all.
     """
+    content = lexicon(file)[section] if section else lexicon(file)
     return [
         {
             **columns,
@@ -102,11 +103,11 @@ def in_turns(columns: Sequence[Sequence[T]]) -> list[T]:
     return [entry for turn in zip_longest(*columns) for entry in turn if entry is not None]
 
 
-def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
-    """The entries of all streams of blocks; each first part has the streams' shares."""
+def in_proportion(streams: Sequence[Sequence[T]]) -> list[T]:
+    """The entries of all streams; each first part has the streams' shares."""
     placed = sorted(
         ((k + 0.5) / len(stream), i, k)
         for i, stream in enumerate(streams)
         for k in range(len(stream))
     )
-    return [entry for _, i, k in placed for entry in streams[i][k]]
+    return [streams[i][k] for _, i, k in placed]

@@ -7,11 +7,11 @@ paper: BIStereo, sections 3.3 and 4.3, appendices D, J and K.2
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from string import Formatter
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import SEED
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -179,7 +179,8 @@ def documents(items: str | None = None, groups: str | None = None) -> list[Docum
         cells.setdefault((contrast["gender"], contrast["axis"]), []).append(
             [_contexts(data["groups"], contrast, i, *words) for i, words in enumerate(analogies)]
         )
-    return in_proportion([in_turns(columns) for columns in cells.values()])
+    contexts = in_proportion([in_turns(columns) for columns in cells.values()])
+    return [document for block in contexts for document in block]
 
 
 def listed(items: str | None = None, groups: str | None = None) -> list[Document]:
@@ -255,8 +256,7 @@ def _contexts(
     ]
 
 
-def attention() -> list[Document]:
-    return checks(lexicon("bistereo_checks")["analogy"], [[1, -1]])
+attention = partial(checks, "bistereo_checks", [[1, -1]], "analogy")
 
 
 def listed_attention() -> list[Document]:

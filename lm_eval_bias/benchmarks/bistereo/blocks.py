@@ -60,6 +60,6 @@ def balanced(streams: Iterable[Sequence[Sequence[Document]]], *cells: str) -> li
     columns: dict[Any, list[Any]] = {}
     for stream in streams:
         cell = tuple(stream[0][0][c] for c in cells)
-        columns.setdefault(cell, []).append([[block] for block in stream])
+        columns.setdefault(cell, []).append(stream)
     turns = in_turns([in_proportion(parts) for parts in columns.values()])
     return [document for block in turns for document in block]

@@ -7,11 +7,11 @@ paper: BIStereo, sections 3.2 and 4.2, appendices I and K.1
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -242,8 +242,5 @@ def _streams(
         yield in_turns(columns)
 
 
-def attention() -> list[Document]:
-    return checks(lexicon("bistereo_checks")["nli"], [[1, -1, 0]])
-
-
+attention = partial(checks, "bistereo_checks", [[1, -1, 0]], "nli")
 build = CustomDataset(documents, checks=attention)

@@ -8,10 +8,10 @@ paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import alternatives, balanced, by_audience
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -293,8 +293,5 @@ def _contexts(
         ]
 
 
-def attention() -> list[Document]:
-    return checks(lexicon("bistereo_checks")["pairs"], [[1, -1]])
-
-
+attention = partial(checks, "bistereo_checks", [[1, -1]], "pairs")
 build = CustomDataset(documents, checks=attention)

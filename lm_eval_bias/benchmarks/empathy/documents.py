@@ -256,7 +256,7 @@ def attention(scale: int = 100) -> list[Document]:
     people = dict.fromkeys(("perceiver", "experiencer"), lexicon("empathy")["unspecified"])
     values = [[2 * n / scale - 1 for n in range(scale + 1)]]
     asked = {"persona": "P0", "form": "t0", "scale": scale, **people}
-    return checks(lexicon("empathy_checks"), values, **asked)
+    return checks("empathy_checks", values, **asked)
 
 
 build = CustomDataset(documents, count, checks=attention)

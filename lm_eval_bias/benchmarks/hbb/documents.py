@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import zip_longest
 from math import comb
 from typing import Any, ClassVar
@@ -334,8 +334,5 @@ def documents(
     ]
 
 
-def attention() -> list[Document]:
-    return checks(lexicon("hbb_checks"), [[1, -1]])
-
-
+attention = partial(checks, "hbb_checks", [[1, -1]])
 build = CustomDataset(documents, checks=attention)

@@ -93,7 +93,7 @@ def spread(concepts: Iterable[Row]) -> list[Row]:
         kinds.setdefault(concept["kind"], []).append(concept)
     for kind, members in kinds.items():
         random.Random(f"{hbb.SEED}/{kind}").shuffle(members)
-    return in_proportion([[[concept] for concept in members] for members in kinds.values()])
+    return in_proportion([*kinds.values()])
 
 
 # ---- The questions

@@ -8,11 +8,11 @@ paper: MIST, sections 3.1 to 3.3
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, count, cycle, islice
 from math import gcd
 from typing import Any
 
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -208,11 +208,9 @@ def word_lists_in_both_orders(
     ]
 
 
-def attention_to_lists() -> list[Document]:
-    values = [[1, -1], [1, -1], [-1, 1], [-1, 1]]
-    return checks(lexicon("mist_checks")["wabt"], values, template=1)
-
-
+attention_to_lists = partial(
+    checks, "mist_checks", [[1, -1], [1, -1], [-1, 1], [-1, 1]], "wabt", template=1
+)
 build_wabt = CustomDataset(word_lists, checks=attention_to_lists)
 build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, checks=attention_to_lists)
 
@@ -280,8 +278,5 @@ def attributions(
     ]
 
 
-def attention_to_moods() -> list[Document]:
-    return checks(lexicon("mist_checks")["aat"], [[1, -1]], template=1)
-
-
+attention_to_moods = partial(checks, "mist_checks", [[1, -1]], "aat", template=1)
 build_aat = CustomDataset(attributions, checks=attention_to_moods)

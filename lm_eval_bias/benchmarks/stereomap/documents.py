@@ -287,7 +287,7 @@ def attention(part: str, whole: bool = False) -> list[Document]:
     questions = {question["item"]: {**question, "without": []} for question in asked}
     return [
         {**questions[check["item"]], **check}
-        for check in checks(lexicon("stereomap_checks")[part], [[-1, -0.5, 0, 0.5, 1]])
+        for check in checks("stereomap_checks", [[-1, -0.5, 0, 0.5, 1]], part)
         if check["item"] in questions and (not whole or check["direction"] == DIRECTIONS[0])
     ]
 

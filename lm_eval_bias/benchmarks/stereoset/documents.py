@@ -109,5 +109,5 @@ def spread(documents: Sequence[Document]) -> list[Document]:
         domains[term[0]].append((turns[term], i))
         turns[term] += 1
     return in_proportion(
-        [[[documents[i]] for _, i in sorted(members)] for members in domains.values()]
+        [[documents[i] for _, i in sorted(members)] for members in domains.values()]
     )
