@@ -112,7 +112,9 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
 
 def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     """Of answers in words, in the paper's prompt style; `styles` has all."""
+    answers = answers.assign(refused=answers["answer"] == "refused")
     ratings, groups = asked(answers), answers["group"].unique()
+    ratings["unanswered"] = 100.0 * ratings["rating"].isna()
     of_styles = {style: rated(own, groups) for style, own in ratings.groupby("style", sort=False)}
     of_paper = answers[answers["style"] == PAPER]
     frames = _compared(of_styles[PAPER], answers, part)
@@ -126,9 +128,9 @@ def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
         for key in ("words", "content"):
             of_groups = x[["group", "cluster", "place"]].merge(of_paper[["group", key]], on="group")
             words = of_groups.explode(key).dropna(subset=key)
-            frames[key] = words.assign(
-                word=words[key].str[0], how=words[key].str[1], about=words[key].str[-1]
-            )
+            word, how, about = (words[key].str[place] for place in (0, 1, -1))
+            coverage = 100.0 * how.isin(STEPS)
+            frames[key] = words.assign(word=word, how=how, about=about, keyword_coverage=coverage)
     return frames
 
 
@@ -144,11 +146,12 @@ def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     means = {"rising": rising, "falling": falling, "rating": (rising + falling) / 2}
     with np.errstate(invalid="ignore"):
         values = {name: softmax(y, axis=1) @ np.arange(1, 6) for name, y in means.items()}
-    expected = Frame(values, both.index)
-    ratings = x.drop_duplicates(keys).set_index(keys)[["round", "dimension", "facet"]]
-    ratings = ratings.join(expected).join(x.groupby(keys)["direction"].nunique()).reset_index()
-    groups = rated(ratings, answers["group"].unique())
-    return {**_compared(groups, answers, part), "answers": answers, "ratings": ratings}
+    x["directions"] = x.groupby(keys)["direction"].transform("nunique")
+    ratings = x.drop_duplicates(keys).join(Frame(values, both.index), on=keys)
+    frames = _compared(rated(ratings, answers["group"].unique()), answers, part)
+    mass, lost = 100 * answers["rating_mass"].astype(float), 100.0 * answers["points"].isna()
+    answers = answers.assign(rating_mass=mass, unanswered=lost)
+    return {**frames, "answers": answers, "ratings": ratings}
 
 
 def _compared(groups: Frame, answers: Frame, part: str) -> dict[str, Frame]:
@@ -199,7 +202,7 @@ def _agreement(x: Frame, source: str) -> dict[str, Any]:
     for name in BOTH:
         found = rank_correlation(x[name], x[name.lower()])
         key = f"agreement_{name.lower()}"
-        row |= {**estimate(key, _rho(found)), f"{key}_p": found.p, f"{key}_n": found.n}
+        row |= {**estimate(key, _rho(found)), f"{key}_p": found.p}
     return row
 
 
@@ -222,11 +225,19 @@ def _tendencies(groups: Frame, answers: Frame) -> Frame:
     for factor, people in expected.items():
         for tendency, (of_people, stars) in people.items():
             found = rank_correlation(scores(groups, factor), scores(groups, tendency))
-            same = None if np.isnan(found.rho) else bool(found.rho * of_people > 0)
-            row = {"stereotype_or_emotion": factor, "tendency": tendency, "groups": found.n}
-            row |= {**estimate("rho", _rho(found)), "stars": found.stars, "p": found.p}
-            row |= {"rho_of_people": of_people, "stars_of_people": stars, "same_sign": same}
-            rows.append(row)
+            rows.append(
+                {
+                    "stereotype_or_emotion": factor,
+                    "tendency": tendency,
+                    "groups": found.n,
+                    **estimate("rho", _rho(found)),
+                    "stars": found.stars,
+                    "p": found.p,
+                    "rho_of_people": of_people,
+                    "stars_of_people": stars,
+                    "same_sign": None if np.isnan(found.rho) else bool(found.rho * of_people > 0),
+                }
+            )
     columns = ["rho", "rho_of_people", "stars_of_people", "same_sign"]
     return Frame(rows, columns=None if rows else columns)
 
@@ -269,18 +280,9 @@ def with_items(
     }
 
 
-def of_answers(x: Frame, total: Any) -> Values:
-    if "answer" in x:
-        return {"refused": mean(total, x["answer"] == "refused")}
-    return {
-        "rating_mass": mean(total, 100 * x["rating_mass"].astype(float)),
-        "unanswered": mean(total, 100.0 * x["points"].isna()),
-    }
-
-
 def of_ratings(x: Frame, total: Any) -> Values:
     if "rising" not in x:
-        return {"unanswered": mean(total, 100.0 * x["rating"].isna())}
+        return means("unanswered")(x, total)
     ends = x[["rising", "falling"]]
     away = (ends - ends.groupby(x["item"]).transform("mean")).fillna(0)
     one, other = (total(away[name] ** 2) for name in ends)
@@ -288,12 +290,8 @@ def of_ratings(x: Frame, total: Any) -> Values:
     alike = ratio(total(away["rising"] * away["falling"]), np.sqrt(one * other))
     return {
         "direction_agreement": (np.where(varied, alike, nan), total(x["rising"].notna())),
-        "left_out": (total(x["direction"] < 2), total(1)),
+        "left_out": (total(x["directions"] < 2), total(1)),
     }
-
-
-def of_keywords(x: Frame, total: Any) -> Values:
-    return {"keyword_coverage": mean(total, 100.0 * x["how"].isin(STEPS))}
 
 
 def of_tendencies(x: Frame, total: Any) -> Values:
@@ -361,20 +359,18 @@ def _numbers(scores_of: Scale) -> Frame:
 def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Frame:
     """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
     groups, answers, ratings = (frames[name] for name in ("groups", "answers", "ratings"))
-    columns = {"answers": answers.groupby("group").size()}
-    if "answer" in answers:
-        unread = ratings.assign(no=ratings["rating"].isna())
+    by_group = answers.groupby("group")
+    columns = {"answers": by_group.size()}
+    if "refused" in answers:
         counted = ratings["part"].map(COUNTED).fillna(ratings["item"]) == ratings["item"]
-        by_part = unread[counted].groupby(["group", "part"])["no"].mean()
+        by_part = ratings[counted].groupby(["group", "part"])["unanswered"].mean()
         columns |= {
-            "refused": (answers["answer"] == "refused").groupby(answers["group"]).mean(),
-            "unanswered": 100 * unread.groupby("group")["no"].mean(),
+            "refused": by_group["refused"].mean(),
+            "unanswered": ratings.groupby("group")["unanswered"].mean(),
             # By the authors' count_nans: without the `COUNTED` rating, a mean over prompts.
-            "unrated": by_part.groupby("group").mean(),
+            "unrated": by_part.groupby("group").mean() / 100,
         }
-    table = groups[["group"]].assign(
-        **{name: groups["group"].map(y) for name, y in columns.items()}
-    )
+    table = groups[["group"]].join(Frame(columns), on="group")
     if "cluster" in groups:
         changed = groups["changed"]
         unstable = (changed >= UNSTABLE).astype(object).where(changed.notna(), None)
@@ -427,10 +423,10 @@ def _about(x: Frame, column: str, once: bool) -> Frame:
     x = x.drop_duplicates([column, "word"]) if once else x
     entries = x.explode("about").dropna(subset="about")
     entries = entries.assign(dimension=entries["about"].str[0], sign=entries["about"].str[1])
-    table = entries.groupby([column, "dimension"], sort=False)["sign"].agg(["size", "sum"])
-    table = table.rename(columns={"size": "keywords"}).reset_index()
+    by_dimension = entries.groupby([column, "dimension"], sort=False)["sign"]
+    table = by_dimension.agg(keywords="size", total="sum").reset_index()
     most = table[column].map((entries if once else x)[column].value_counts())
-    table = table.assign(percent=100 * table["keywords"] / most, direction=table["sum"] / most)
+    table = table.assign(percent=100 * table["keywords"] / most, direction=table["total"] / most)
     table["place"] = pd.factorize(table[column])[0]
     table["size"] = -(table["direction"].abs() if once else table["keywords"])
     table = table.sort_values(["place", "size"], kind="stable")
@@ -443,8 +439,7 @@ def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
     paper's."""
     rows = []
     for style, own in answers.groupby("style", sort=False):
-        refused = float((own["answer"] == "refused").mean())
-        row = {"style": style, "answers": len(own), "refused": refused}
+        row = {"style": style, "answers": len(own), "refused": own["refused"].mean()}
         for column, together in (("cv", [style]), ("cv_with_paper", {PAPER: 0, style: 0})):
             for name in BOTH:
                 scores = [scale(of_styles[of_style], name).by_round for of_style in together]
@@ -628,14 +623,8 @@ VARIATION = tuple(
     )
     for name in ("competence", "warmth")
 )
-KEYWORDS = (
-    _exact(
-        "keyword_coverage",
-        "%",
-        "Keywords that the dictionary knows.",
-        better="higher",
-        cell="Table 15",
-    ),
+COVERAGE = _exact(
+    "keyword_coverage", "%", "Keywords that the dictionary knows.", better="higher", cell="Table 15"
 )
 ANSWERS = (
     _exact(
@@ -648,7 +637,7 @@ ANSWERS = (
     _exact("unanswered", "%", "Ratings that are refused or cannot be read.", better="lower"),
 )
 BOTH_WAYS = {"original": AGREEMENT, "extended": AGREEMENT, "behavior": PEOPLE}
-IN_WORDS = {"original": VARIATION, "extended": (*VARIATION, *KEYWORDS)}
+IN_WORDS = {"original": VARIATION, "extended": (*VARIATION, COVERAGE)}
 
 
 def _scores(part: str) -> list[Metric]:
@@ -679,7 +668,7 @@ def _measure(part: str, in_words: bool) -> Measure:
     metrics = [*_scores(part), *BOTH_WAYS.get(part, ())]
     values: dict[str, Callable[..., Values]] = {
         "groups": partial(of_groups, part=part),
-        "answers": of_answers,
+        "answers": means("refused", "rating_mass", "unanswered"),
         "ratings": of_ratings,
     }
     if part in MAPPED:
@@ -687,7 +676,7 @@ def _measure(part: str, in_words: bool) -> Measure:
     if part == "behavior":
         values["tendencies"] = of_tendencies
     if in_words and part == WORDED:
-        values["content"] = of_keywords
+        values["content"] = means("keyword_coverage")
     metrics += [*IN_WORDS.get(part, ()), *ANSWERS] if in_words else BY_LIKELIHOOD
     # Ratings and rounds are samples too, but a scale has four ratings: two models are compared on
     # groups.

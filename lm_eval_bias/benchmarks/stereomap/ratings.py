@@ -100,28 +100,25 @@ def k_means(sets: Floats, starts: int) -> Ints:
     Arthur and Vassilvitskii, k-means++ (2007).
     """
     points = np.repeat(sets, starts, axis=0)
-    n, run = points.shape[1], np.arange(len(points))
+    n, run = points.shape[1], np.arange(len(points))[:, None]
     chance = np.random.RandomState(SEED).random_sample((starts, 1 + TRIALS * (CLUSTERS - 1)))
     first, *trials = np.split(np.tile(chance, (len(sets), 1)), range(1, chance.shape[1], TRIALS), 1)
-    centres = points[run[:, None], (first * n).astype(int)]
-    nearest = _squares(points, centres)[:, 0]
+    centres = points[run, (first * n).astype(int)]
     for drawn in trials:
-        pot = nearest.cumsum(axis=1)[:, None]
+        nearest = _squares(points, centres).min(axis=1)[:, None]
+        pot = nearest.cumsum(axis=2)
         reached = (pot < (drawn * pot[:, 0, -1:])[..., None]).sum(axis=2)
-        tried = points[run[:, None], reached.clip(max=n - 1)]
-        left = np.minimum(nearest[:, None], _squares(points, tried))
-        best = left.sum(axis=2).argmin(axis=1)
-        nearest = left[run, best]
-        centres = np.concatenate([centres, tried[run, best][:, None]], axis=1)
-    away = _squares(points, centres)
-    labels, before = away.argmin(axis=1), np.array([])
-    while not np.array_equal(labels, before):
+        tried = points[run, reached.clip(max=n - 1)]
+        left = np.minimum(nearest, _squares(points, tried)).sum(axis=2)
+        best = left.argmin(axis=1)[:, None]
+        centres = np.concatenate([centres, tried[run, best]], axis=1)
+    away, before = _squares(points, centres), np.array([])
+    while not np.array_equal(labels := away.argmin(axis=1), before):
         member = labels[:, None] == np.arange(CLUSTERS)[:, None]
         counts = member.sum(axis=2, keepdims=True)
         # A cluster that lost all its points stays where it was.
         centres = np.where(counts, member @ points / np.maximum(counts, 1), centres)
-        away = _squares(points, centres)
-        labels, before = away.argmin(axis=1), labels
+        away, before = _squares(points, centres), labels
     best = away.min(axis=1).sum(axis=1).reshape(-1, starts).argmin(axis=1)
     return labels.reshape(-1, starts, n)[np.arange(len(sets)), best]
 
