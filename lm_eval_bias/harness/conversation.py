@@ -58,9 +58,8 @@ class Conversation:
         self.behind: dict[str, Any] = {}
 
     @property
-    def turn(self) -> Config:
-        turn: Config = self.plan["turns"][len(self.answers)]
-        return turn
+    def turn(self) -> Any:
+        return self.plan["turns"][len(self.answers)]
 
     def prompt(self) -> Any:
         if behind := self.turn.get("behind"):

@@ -56,7 +56,6 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.usage import (
     PAPER,
     WORDING,
-    Options,
     UsageError,
     flag,
     part,
@@ -136,8 +135,8 @@ class BiasTask(Base):
             raise UsageError(
                 f"{name}: {FIRST} can only be set in a task's YAML; use --limit for fewer documents"
             )
-        settings = config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
-        self.measure: Measure = config.pop("measure").of_task(name, settings)
+        config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
+        self.measure: Measure = config.pop("measure").of_task(name, config["dataset_kwargs"])
         self._read_request(name, config, thinks)
         options = config.pop("options", None)
         wordings = config.pop("wordings", None) or ()
@@ -162,10 +161,14 @@ class BiasTask(Base):
         config["metadata"] = {**metadata, **self._options}
         if "repeats" in self._options:
             config["repeats"] = self._options["repeats"]
-        if config.get("generation_kwargs"):
-            config["generation_kwargs"] = generation(
-                config["generation_kwargs"], self._options, thinks
-            )
+        if settings := config.get("generation_kwargs"):
+            # 0 is greedy
+            if "temperature" in settings and (t := self._options.get("temperature")) is not None:
+                settings = {**settings, "temperature": t, "do_sample": t > 0}
+            if thinks:  # with more tokens, and no stop within a turn
+                tokens = settings.get("max_gen_toks", 0) + THINKING
+                settings = {**settings, "until": list(UNTIL), "max_gen_toks": tokens}
+            config["generation_kwargs"] = dict(settings)
         for key in ("doc_to_text", "doc_to_target"):
             if isinstance(config.get(key), str):
                 config[key] = Text(config[key])
@@ -566,16 +569,3 @@ class BiasTask(Base):
         if self._error is not None:
             config["stopped" if self.task_name in early.stopped else ERROR] = self._error
         return config
-
-
-def generation(settings: Options, options: Options, thinks: bool) -> Config:
-    """`generation_kwargs` with a task's option `temperature`, 0 is greedy; for a model that thinks
-    first with more tokens, and no stop within a turn."""
-    result = dict(settings)
-    if "temperature" in result and "temperature" in options:
-        temperature = options["temperature"]
-        result |= {"temperature": temperature, "do_sample": temperature > 0}
-    if thinks:
-        tokens = result.get("max_gen_toks", 0) + THINKING
-        result |= {"until": list(UNTIL), "max_gen_toks": tokens}
-    return result
