@@ -190,11 +190,12 @@ class Counted(NamedTuple):
     """How records add up to a summary.
 
     units: (records, **options) -> name -> data frame of what is counted; rows whose column `apart`
-    is true are outside the whole. values: name -> function (units, total) -> metric -> (value, n);
-    `total` is a `metrics.errors.Total`. tables: (units, rows) -> the finer tables; rows(name,
-    *columns) gives (names, metric -> number) of each group of a frame. widened: name -> function
-    (units, sample, by, estimates) -> `metrics.errors.Estimates` by metric, of numbers that are a
-    sample in a further way. clusters: as of `Measure`, if units have others than records.
+    is true are outside the whole. values: name -> function (units, total) -> metric -> (value, n),
+    of those frames that are there; `total` is a `metrics.errors.Total`. tables: (units, rows) ->
+    the finer tables; rows(name, *columns) gives (names, metric -> number) of each group of a frame.
+    widened: name -> function (units, sample, by, estimates) -> `metrics.errors.Estimates` by
+    metric, of numbers that are a sample in a further way. clusters: as of `Measure`, if units have
+    others than records.
     """
 
     units: Callable[..., Frames]
@@ -390,6 +391,7 @@ class Measure(NamedTuple):
         samples = {
             name: self.sample(frames[name]) if errors else Sample(len(frames[name]))
             for name in self.counted.values
+            if name in frames
         }
         groups = _Groups(self, frames, samples)
         split: dict[str, dict[str, Number]] = {}
@@ -414,7 +416,7 @@ class Measure(NamedTuple):
 
         frames = [self.counted.frames(without_checks(records), options) for records in runs]
         each = [_Groups(self, own, {}) for own in frames]
-        for name in self.counted.values:
+        for name in [name for name in self.counted.values if name in frames[0]]:
             units = [groups.frames[name] for groups in each]
             sample, start = self.sample(pd.concat(units)), 0
             for groups, own in zip(each, units, strict=True):

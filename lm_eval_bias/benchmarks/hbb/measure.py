@@ -292,18 +292,14 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
 
 
 VALUES = {
+    "questions": means("unanswered", "letter_mass", "position_preference", "lacking_sentences"),
     "instances": of_instances,
     "placebos": means("placebo_difference", "placebo_share"),
     "types": of_types,
 }
 HBB = Measure(
     record,
-    Counted(
-        units,
-        {"questions": means("unanswered", "letter_mass", "position_preference"), **VALUES},
-        tables,
-        {"instances": widened},
-    ),
+    Counted(units, VALUES, tables, {"instances": widened}),
     METRICS,
     exhibits=exhibits.HBB,
     clusters=CLUSTERS,
@@ -357,12 +353,7 @@ def sg_units(answers: Any, threshold: float, **_: Any) -> Frames:
 
 HBB_SG = Measure(
     sg_record,
-    Counted(
-        sg_units,
-        {"questions": means("unanswered", "lacking_sentences"), **VALUES},
-        tables,
-        {"instances": widened},
-    ),
+    HBB.counted._replace(units=sg_units),
     SG_METRICS,
     exhibits=exhibits.HBB_SG,
     clusters=CLUSTERS,

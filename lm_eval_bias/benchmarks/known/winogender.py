@@ -121,8 +121,8 @@ CORRELATION = SLOPE._replace(
     counted="occupations",
     question=None,
 )
-OF_SENTENCES = {"sentences": means(ACCURACY.name)}
-OF_PAIRS = {
+VALUES = {
+    "sentences": means(ACCURACY.name),
     "pairs": gaps(accuracy_gap="accuracy"),
     "named": gaps(occupation_gap="to_occupation"),
     "gotchas": gaps(gotcha_gap="accuracy"),
@@ -132,9 +132,9 @@ OF_PAIRS = {
 AGREEING = {"pairs": agreeing(accuracy_gap=100), "named": agreeing(occupation_gap=100)}
 ALL = Measure(
     record,
-    Counted(units, OF_SENTENCES | OF_PAIRS, widened=AGREEING),
+    Counted(units, VALUES, widened=AGREEING),
     (ACCURACY, ACCURACY_GAP, OCCUPATION_GAP, SLOPE, CORRELATION, GOTCHA_GAP),
     clusters=(("occupation",), ("participant",)),
 )
-PART = ALL._replace(counted=Counted(units, OF_SENTENCES), metrics=(ACCURACY,))
+PART = ALL._replace(metrics=(ACCURACY,))
 """Of one gender, or of gotchas, whose sentences have one gender each."""

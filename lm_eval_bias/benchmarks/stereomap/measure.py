@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import nan
 from typing import Any
@@ -666,17 +666,6 @@ def _scores(part: str) -> list[Metric]:
 
 def _measure(part: str, in_words: bool) -> Measure:
     metrics = [*_scores(part), *BOTH_WAYS.get(part, ())]
-    values: dict[str, Callable[..., Values]] = {
-        "groups": partial(of_groups, part=part),
-        "answers": means("refused", "rating_mass", "unanswered"),
-        "ratings": of_ratings,
-    }
-    if part in MAPPED:
-        values["agreement"] = of_agreement
-    if part == "behavior":
-        values["tendencies"] = of_tendencies
-    if in_words and part == WORDED:
-        values["content"] = means("keyword_coverage")
     metrics += [*IN_WORDS.get(part, ()), *ANSWERS] if in_words else BY_LIKELIHOOD
     # Ratings and rounds are samples too, but a scale has four ratings: two models are compared on
     # groups.
@@ -684,7 +673,14 @@ def _measure(part: str, in_words: bool) -> Measure:
         record if in_words else record_likelihood,
         Counted(
             partial(units if in_words else units_likelihood, part=part),
-            values,
+            {
+                "groups": partial(of_groups, part=part),
+                "answers": means("refused", "rating_mass", "unanswered"),
+                "ratings": of_ratings,
+                "agreement": of_agreement,
+                "tendencies": of_tendencies,
+                "content": means("keyword_coverage"),
+            },
             partial(tables, part=part),
             {"groups": partial(with_items, part=part)},
         ),

@@ -261,9 +261,9 @@ def choice_exhibits(part: str) -> tuple[Exhibit, ...]:
 
 
 CLUSTERS = (("target",),)
-OF_SENTENCES = {"asked": means("unanswered", "letter_mass"), "compared": of_compared}
-OF_LETTERS: dict[str, Callable[..., Values]] = {
-    **OF_SENTENCES,
+VALUES: dict[str, Callable[..., Values]] = {
+    "asked": means("unanswered", "letter_mass"),
+    "compared": of_compared,
     "chosen": lambda x, total: {
         f"chosen_{name}": value for name, value in scores(x, total).items() if name in SCORES
     },
@@ -272,7 +272,7 @@ OF_LETTERS: dict[str, Callable[..., Values]] = {
 }
 SENTENCES = Measure(
     record,
-    Counted(units, OF_SENTENCES, tables),
+    Counted(units, VALUES, tables),
     (*COMPARED, TIES, UNANSWERED, EXAMPLES),
     exhibits=(by_domain(),),
     clusters=CLUSTERS,
@@ -280,7 +280,7 @@ SENTENCES = Measure(
 INTRASENTENCE_CHOICE, INTERSENTENCE_CHOICE = (
     Measure(
         choice_record,
-        Counted(choice_units, OF_LETTERS, tables),
+        Counted(choice_units, VALUES, tables),
         metrics,
         exhibits=choice_exhibits(part),
         clusters=CLUSTERS,
