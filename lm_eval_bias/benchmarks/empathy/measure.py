@@ -37,7 +37,7 @@ from lm_eval_bias.metrics.empathy_gap import (
     points_gap,
     with_groups,
 )
-from lm_eval_bias.metrics.errors import Values, mean, ratio
+from lm_eval_bias.metrics.errors import Values, means, ratio
 
 KEYS = (
     "event",
@@ -58,6 +58,7 @@ POINTS = {
     "gap_beyond_repetition": ("both", ["beside", "placebos"]),
 }
 """Of each gap in points the events and matrices that it counts."""
+SHARES = ["unanswered", "refused", "number_mass", "off_scale"]
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
@@ -220,6 +221,7 @@ def units(answers: Any, missing: str, **_: Any) -> Frames:
     )
     whole = people["event"].isin(events["event"][asked])
     people = people.assign(unanswered=people["intensity"].isna().where(whole))
+    people = people.assign(**100 * people.reindex(columns=SHARES).astype(float))
     return {"gaps": events, "matrix": events, "answers": people}
 
 
@@ -277,11 +279,6 @@ def of_matrix(x: Any, total: Any) -> Values:
         "delta_null_low": (used * 0 + test.low, used),
         "delta_null_high": (used * 0 + test.high, used),
     }
-
-
-def of_answers(x: Any, total: Any) -> Values:
-    shares = ("unanswered", "refused", "number_mass", "off_scale")
-    return {name: mean(total, 100 * x[name].astype(float)) for name in shares if name in x}
 
 
 def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
@@ -344,7 +341,10 @@ def projected(rows: np.ndarray) -> np.ndarray:
 
 
 COUNTED = Counted(
-    units, {"gaps": of_gaps, "matrix": of_matrix, "answers": of_answers}, tables, {"gaps": widened}
+    units,
+    {"gaps": of_gaps, "matrix": of_matrix, "answers": means(*SHARES)},
+    tables,
+    {"gaps": widened},
 )
 GENERATED = of_written(
     Measure(
