@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         model_args,
         gen_kwargs,
         arguments.apply_chat_template,
-        arguments.batch_size,
-        arguments.device,
+        batch_size=arguments.batch_size,
+        device=arguments.device,
     )
 
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:

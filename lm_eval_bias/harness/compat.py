@@ -193,11 +193,10 @@ class Writer:
         model_args: str,
         gen_kwargs: str,
         apply_chat_template: bool | None,
-        batch_size: str | None,
-        device: str | None,
+        **more: str | None,
     ) -> None:
         """Load a registered model type, or raise UsageError. apply_chat_template: None: if the
-        model has a template or takes only messages.
+        model has a template or takes only messages. more: batch_size, device.
         """
         import lm_eval.tasks  # noqa: F401  (lets our model types in)
         from lm_eval.api.registry import get_model
@@ -206,7 +205,6 @@ class Writer:
         # A stop string that never occurs: without any, some servers fail.
         until = {"until": ["<|endoftext|>"]}
         usual = {"do_sample": True, "temperature": 1.0, "max_gen_toks": 512, **until}
-        more = {"batch_size": batch_size, "device": device}
         try:
             self.lm = get_model(model).create_from_arg_string(model_args, more)
             self.gen_kwargs = usual | simple_parse_args_string(gen_kwargs)
