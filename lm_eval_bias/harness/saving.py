@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial, wraps
+from functools import partial, partialmethod
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ def check_files(task: str) -> None:
         compat.survive_full_caches()
         _warn_of_what_is_not_saved(sys.argv[1:])
         for name in ("save_results_aggregated", "save_results_samples"):
-            setattr(EvaluationTracker, name, _checked(getattr(EvaluationTracker, name)))
+            method = getattr(EvaluationTracker, name)
+            setattr(EvaluationTracker, name, partialmethod(_save, method))
     _tasks.add(task)
 
 
@@ -52,18 +53,10 @@ def _warn_of_what_is_not_saved(arguments: list[str]) -> None:
         )
 
 
-def _checked(method: Callable[..., None]) -> Callable[..., None]:
-    @wraps(method)
-    def save(tracker: Any, *arguments: Any, **named: Any) -> None:
-        call = signature(method).bind(tracker, *arguments, **named).arguments
-        del call["self"]
-        _save(tracker, method, call)
-
-    return save
-
-
-def _save(tracker: Any, method: Callable[..., None], call: Options) -> None:
+def _save(tracker: Any, method: Callable[..., None], *arguments: Any, **named: Any) -> None:
     """If a file of a run with our tasks is not whole, save all elsewhere, and end with status 1."""
+    call = signature(method).bind(tracker, *arguments, **named).arguments
+    del call["self"]
     if "results" in call:  # the first call of a run
         tracker.calls = []
         tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))
