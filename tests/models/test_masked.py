@@ -13,6 +13,7 @@ import tiny_masked
 import torch
 import transformers
 from lm_eval.api.model import CachingLM
+from lm_eval.api.registry import get_model
 from minicons.scorer import MaskedLMScorer
 from tiny_masked import masked
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
@@ -23,6 +24,7 @@ from lm_eval_bias.harness.token_counts import REQUEST as COUNTED
 from lm_eval_bias.models.masked import METRICS, MaskedLM
 from lm_eval_bias.models.masked_rows import Target, rows, shared_tokens, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
+from tests import scripted
 from tests.mistakes import refused
 
 SENTENCES = [
@@ -269,6 +271,14 @@ def test_the_sentences_of_crows_pairs_are_scored_by_tokens_as_their_authors_do(n
     assert [v for v, _ in off.loglikelihood(asked)] == tiny.near(whole)
     says = "the sentences of task are scored by the tokens that a pair shares"
     assert caplog.text.count(says) == 1
+
+
+def test_the_harness_finds_it_by_name_and_asks_it_for_pairs(tmp_path):
+    scripted.ask(tmp_path, "m", masked("BERT"), "bistereo_pairs_height", limit=4)
+    (samples,) = tmp_path.rglob("samples_*.jsonl")
+    methods = [json.loads(line)["records"]["method"] for line in samples.open()]
+    assert methods == ["shared tokens"] * 4
+    assert get_model("hf-mlm") is MaskedLM
 
 
 @pytest.mark.slow
