@@ -77,7 +77,8 @@ def test_an_event_cut_off_by_a_limit_is_left_out_and_counted():
     for limit in (36, 60):
         value = value_of(summary(docs[:limit]))
         assert (value["events"], value["left_out"]) == (1, 1), limit
-        assert value["delta"] == pytest.approx(2.5) and isnan(value["gap_beyond_repetition"])
+        assert (value["delta"], value["gap_points"]) == pytest.approx((2.5, 10))
+        assert isnan(value["gap_beyond_repetition"])
     value = value_of(summary(docs[: 2 * EVENT - 1]))
     assert (value["events"], value["left_out"]) == (2, 1)
 
