@@ -44,6 +44,7 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_the_autho
     printed = {frozenset(c["groups"]): (c["competence"], c["warmth"]) for c in clusters}
     assert len(tables["clusters"]) == 5
     groups = by("group", tables["groups"])
+    assert all(row["left_its_cluster"] < 0.2 for row in groups.values())
     for row in tables["clusters"]:
         members = row["members"].split(", ")
         for name, of in zip(("competence", "warmth"), printed[frozenset(members)], strict=True):
