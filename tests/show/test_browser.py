@@ -7,19 +7,15 @@ from importlib.util import find_spec
 import pytest
 
 from lm_eval_bias import cli
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.figures import draw
-from lm_eval_bias.results import runs
 from lm_eval_bias.results.table import Cell, Table
 from lm_eval_bias.show import page
 from lm_eval_bias.show.page import Fold
-from lm_eval_bias.show.report import TaskInfo, write
+from lm_eval_bias.show.report import TaskInfo
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
-from tests.hostile import HOSTILE, run_of, samples
+from tests.hostile import HOSTILE, run_of
+from tests.show.test_report import TABLE, UNSEEN, attack, ours, reported
 
-COLUMNS = [Column("group", "Group"), Column("gap", "Gap", "points")]
-GAPS = Exhibit("Table 1", "c", Rows("by_group"), COLUMNS, "r", "s")
-BARS = Figure("bars", "group", "gap")
 PAGES = ("overview", "model", "leaderboard", "comparison", "brief")
 ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
 ROWS = (
@@ -34,55 +30,11 @@ def browser():
         yield found
 
 
-def report(folder, output, exhibits, known=None):
-    drawing = draw.files if find_spec("vl_convert") else None
-    found = runs.find([folder])
-    write(
-        found,
-        known or {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)},
-        output,
-        drawing,
-        True,
-    )
-
-
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Names -> pages in which every text that a person or a model may have written is hostile. One
-    table has more columns than a sheet."""
+    """Names -> pages in which every text that a person or a model may have written is hostile."""
     folder = tmp_path_factory.mktemp("hostile")
-    groups = [
-        {"group": text, "gap": 3.0 - i, "gap_low": 2.0 - i, "gap_high": 4.0 - i}
-        for i, text in enumerate(HOSTILE)
-    ]
-    wide = [
-        {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
-    ] * 3
-    shown = GAPS._replace(
-        caption=HOSTILE[4],
-        columns=[Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points")],
-        how_to_read=HOSTILE[0],
-        caveat=HOSTILE[2],
-        figure=BARS,
-    )
-    tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
-    values = {
-        "gap": (3.0, 1.0, 0, None, HOSTILE[0]),
-        HOSTILE[0][:60]: (3.0, 1.0, 0, None),
-        "a_name_that_breaks_nowhere_in_a_heading": (1.0, 1.0, 0, None),
-    }
-    names = ("org/" + HOSTILE[0], HOSTILE[2] + HOSTILE[3] + "m" * 200)
-    for i, name in enumerate(names):
-        run_of(folder / "runs", name, values, tables=tables, samples=samples(), minutes=i)
-    run_of(
-        folder / "runs",
-        names[0],
-        task=HOSTILE[0].replace("/", "-")[:40],
-        minutes=5,
-        metadata={"style": HOSTILE[0]},
-        n=50,
-    )
-    report(folder / "runs", folder / "out", (shown, shown._replace(name=HOSTILE[0], figure=None)))
+    attack(folder, draw if find_spec("vl_convert") else None, brief=True)
     model = max(
         (p for p in (folder / "out").glob("*.html") if p.stem not in ("index", "brief")),
         key=lambda path: path.stat().st_size,
@@ -115,9 +67,7 @@ def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pag
 def test_without_scripts_a_page_says_the_same(browser, pages, name):
     text = text_of(browser, pages[name], scripts=False)
     assert text == text_of(browser, pages[name]) and "<script>window.hacked=1</script>" in text
-    assert not re.search(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text
-    )
+    assert not re.search(UNSEEN, text)
 
 
 @pytest.mark.slow
@@ -147,12 +97,12 @@ def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
     table = [
         {"group": f"group {i}", "gap": i, "gap_low": i - 1, "gap_high": i + 1} for i in range(9)
     ]
-    figures = [GAPS._replace(name=f"Figure {i}", figure=BARS) for i in range(5)]
+    figures = [TABLE._replace(name=f"Figure {i}") for i in range(5)]
     names = [f"task_{i}" for i in range(10)]
     for i, name in enumerate(names):
         run_of(tmp_path / "runs", task=name, minutes=i, tables={"by_group": table}, n=50)
     known = {name: TaskInfo("a", f"P{i // 2}", "1", figures) for i, name in enumerate(names)}
-    report(tmp_path / "runs", tmp_path / "out", (), known)
+    reported(known, draw, tmp_path)
     with opened(browser, tmp_path / "out" / "org-m.html", scripts=False) as tab:
         assert tab.evaluate("document.documentElement.scrollHeight") < 8000
         seen = tab.locator(".figure >> visible=true")
@@ -176,7 +126,7 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
     "group 1" leaves one. -12,000 is the least."""
     table = [{"group": f"group {n}", "gap": n and -1.5e3 * n} for n in ORDER]
     run_of(tmp_path / "runs", tables={"by_group": table})
-    report(tmp_path / "runs", tmp_path / "out", (GAPS,))
+    reported(ours(TABLE), folder=tmp_path)
     with opened(browser, tmp_path / "out" / "org-m.html") as tab:
         tab.evaluate(OPEN)
         assert tab.evaluate(ROWS) == [f"group {n}" for n in ORDER]

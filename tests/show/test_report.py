@@ -6,10 +6,10 @@ import hashlib
 import itertools
 import re
 from math import inf, nan
+from pathlib import Path
 
 import pytest
 
-from lm_eval_bias import cli
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.results import runs, verdict
 from lm_eval_bias.show import page_figures
@@ -47,21 +47,30 @@ TABLE = Exhibit(
     "It does not show why.",
     figure=Figure("bars", "group", "gap"),
 )
-KEYS = ("group", "gap", "gap_stderr", "gap_low", "gap_high", "share", "share_low", "share_high")
+GAP_KEYS = ("group", "gap", "gap_stderr", "gap_low", "gap_high", "gap_n")
+KEYS = (*GAP_KEYS, "share", "share_low", "share_high")
 BY_GROUP = [
     dict(zip(KEYS, row, strict=True))
     for row in (
-        ("first", 3.0, 1.0, 1.0, 5.0, 40.0, 31.0, 52.0),
-        ("second", -1.0, 0.0, nan, nan, None, None, None),
-        ("third", nan, 1.0, nan, nan, 0.0, -inf, 2.0),
+        ("first", 3.0, 1.0, 1.0, 5.0, 41, 40.0, 31.0, 52.0),
+        ("second", -1.0, 0.0, nan, nan, 9, None, None, None),
+        ("third", nan, 1.0, nan, nan, 0, 0.0, -inf, 2.0),
     )
 ]
 
 
-def reported(folder, known=None, drawing=None):
-    """Of the runs in its folder `runs`, in its folder `out`."""
-    found, output = runs.find([folder / "runs"]), folder / "out"
-    tests = page.write(found, known or {}, output, drawing and drawing.files)
+RUNS, OUT = Path("runs"), Path("out")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def reported(known=None, drawing=None, folder=Path(), **more):
+    """Of the runs in RUNS, in OUT; both below a folder."""
+    found, output = runs.find([folder / RUNS]), folder / OUT
+    tests = page.write(found, known or {}, output, drawing and drawing.files, **more)
     return tests, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
 
 
@@ -69,20 +78,19 @@ def ours(*exhibits, **more):
     return {"mine": TaskInfo("is one favoured", "Paper", "1", exhibits, **more)}
 
 
-def texts(folder, *rest):
+def texts(*rest):
     """The pages of a report, as a reader sees them: name -> text."""
-    _, pages = reported(folder, *rest)
+    _, pages = reported(*rest)
     return {name: Page(page).text for name, page in pages.items()}
 
 
 # ---- What a page says
 
 
-def test_numbers_stand_with_interval_and_n(tmp_path):
+def test_numbers_stand_with_interval_and_n():
     """The interval of a column is that of NAME_low and NAME_high, its n NAME_n; NaN is none."""
-    table = [{**row, "gap_n": n} for row, n in zip(BY_GROUP, (41, 9, 0), strict=True)]
-    run_of(tmp_path / "runs", n=50, of=100, units=37, tables={"by_group": table})
-    pages = texts(tmp_path, ours(TABLE))
+    run_of(RUNS, n=50, of=100, units=37, tables={"by_group": BY_GROUP})
+    pages = texts(ours(TABLE))
     text = pages["org-m.html"]
     assert (
         "is one favoured" in text
@@ -98,7 +106,7 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
     assert all("asked 50 of 100 documents" in page for page in pages.values())
 
 
-def test_the_overview_counts_what_the_intervals_allow(tmp_path):
+def test_the_overview_counts_what_the_intervals_allow():
     """Two of three tests exclude their null value, the surest first: 3 ± 1.96 is 3 / 1.96 = 1.53 of
     its arm from 0, 60 with [52, 70] is 10 / 8 = 1.25 from 50; 1 ± 1.96 does not. Numbers without a
     question are no tests."""
@@ -108,10 +116,10 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
         "position_preference": (9.0, 1.0, 0, None),
         "ss": (60.0, None, 50, None, "S"),
     }
-    path = run_of(tmp_path / "runs", values=values, ends={"ss": (52.0, 70.0)})
+    path = run_of(RUNS, values=values, ends={"ss": (52.0, 70.0)})
     with edited(path) as content:
         content["configs"]["mine"]["cells"]["numbers"][-1]["unit"] = "%"
-    tests, pages = reported(tmp_path)
+    tests, pages = reported()
     assert verdict.answers(tests)[0].endswith(
         "Its interval counts no models without meaning. [mine gap]"
     )
@@ -125,11 +133,11 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     assert "its interval counts no models without meaning" in text
 
 
-def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
-    run_of(tmp_path / "runs")
+def test_an_exhibit_without_rows_says_what_is_missing():
+    run_of(RUNS)
     lacking = TABLE._replace(name="Table 2", needs="the option style=all")
     known, drawing = ours(TABLE, lacking), Drawn()
-    text = texts(tmp_path, known, drawing)["org-m.html"]
+    text = texts(known, drawing)["org-m.html"]
     assert "This run has no rows for it." in text
     assert "This run has no rows for it: it needs the option style=all." in text
     assert "A gap above 0 favours" not in text
@@ -144,10 +152,10 @@ def test_an_exhibit_without_rows_says_what_is_missing(tmp_path):
         ({"gap_low": 3.0, "gap_high": 3.0}, ""),
     ],
 )
-def test_an_exhibit_that_says_nothing_is_folded_with_the_reason(tmp_path, change, why):
-    run_of(tmp_path / "runs", tables={"by_group": [{**row, **change} for row in BY_GROUP[:2]]})
+def test_an_exhibit_that_says_nothing_is_folded_with_the_reason(change, why):
+    run_of(RUNS, tables={"by_group": [{**row, **change} for row in BY_GROUP[:2]]})
     table = TABLE._replace(figure=Figure("bars", "gap", "group", low="gap_low", high="gap_high"))
-    text = texts(tmp_path, ours(table))["org-m.html"]
+    text = texts(ours(table))["org-m.html"]
     assert why in text and ("Folded" in text) == bool(why)
 
 
@@ -158,25 +166,24 @@ def test_an_exhibit_that_says_nothing_is_folded_with_the_reason(tmp_path, change
         (Drawn(KeyError("odd")), "KeyError: 'odd'"),
     ],
 )
-def test_an_exhibit_that_fails_costs_no_page(tmp_path, drawing, why):
+def test_an_exhibit_that_fails_costs_no_page(drawing, why):
     """Rows of another version, a function of a person's own, a figure that cannot be drawn."""
-    run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
+    run_of(RUNS, tables={"by_group": BY_GROUP})
     fails = TABLE._replace(name="Broken", source=lambda tables: [{"x": tables["absent"]}])
     known = ours(TABLE, fails)
-    text = texts(tmp_path, known, drawing)["org-m.html"]
+    text = texts(known, drawing)["org-m.html"]
     assert "KeyError: 'absent'" in text and "first 3.0" in text
     assert f"The figure could not be drawn: {why}" in text
 
 
-def test_figures_stand_in_the_page_and_beside_it(tmp_path):
-    table = [{**row, "gap_n": n} for row, n in zip(BY_GROUP, (41, 9, 0), strict=True)]
-    run_of(tmp_path / "runs", tables={"by_group": table})
-    _, pages = reported(tmp_path, ours(TABLE), drawing := Drawn())
+def test_figures_stand_in_the_page_and_beside_it():
+    run_of(RUNS, tables={"by_group": BY_GROUP})
+    _, pages = reported(ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count('<div class="figure"') == 1
     assert '<a href="#s-mine-table-1">By group</a></h3>' in pages["org-m.html"]
     listed = '<a href="#s-mine-table-1">By group <small>Paper, Table 1</small></a></li>'
     assert listed in pages["org-m.html"]
-    files = {path.suffix: path.read_bytes() for path in (tmp_path / "out" / "figures").iterdir()}
+    files = {path.suffix: path.read_bytes() for path in (OUT / "figures").iterdir()}
     assert files == {".svg": FIGURE.encode(), ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-1.4"}
     (_, rows, words, model), (_, answers, *_) = drawing.asked
     assert [(row["question"], row["number"], row["away"]) for row in answers] == [
@@ -189,14 +196,14 @@ def test_figures_stand_in_the_page_and_beside_it(tmp_path):
     assert [row["group"] for row in rows] == ["first", "second", "third"]
 
 
-def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_path):
+def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not():
     for i, name in enumerate("abc"):
         version = 2.0 if name == "c" else 1.0
         tables = {"by_group": BY_GROUP}
-        run_of(tmp_path / "runs", name, minutes=i, version=version, tables=tables)
+        run_of(RUNS, name, minutes=i, version=version, tables=tables)
     apart = TABLE._replace(name="Table 3", figure=Figure("bars", "group", "gap", model=None))
     known, drawing = ours(TABLE, apart), Drawn()
-    pages = texts(tmp_path, known, drawing)
+    pages = texts(known, drawing)
     assert set(pages) == {"index.html", "a.html", "b.html", "c.html"}
     shared = [
         (name, [row[model] for row in rows]) for name, rows, _, model in drawing.asked if model
@@ -206,7 +213,7 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
     assert "mine (version 2)" in pages["index.html"]
 
 
-def test_what_is_the_same_for_many_is_said_once(tmp_path):
+def test_what_is_the_same_for_many_is_said_once():
     """How figures of one kind are read; what limits all answers of a model; a unit that the title
     has."""
     columns = [Column("group", "Group"), Column("share", "% wrong", "%")]
@@ -214,8 +221,8 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     other = TABLE._replace(name="Table 3", how_to_read="Otherwise.")
     for i, (model, task) in enumerate(itertools.product("ab", ("mine", "yours"))):
         more = {"minutes": i, "n": {"a": 50, "b": 20}[model], "of": 1000}
-        run_of(tmp_path / "runs", model, task=task, tables={"by_group": BY_GROUP}, **more)
-    _, pages = reported(tmp_path, ours(TABLE, percent, other))
+        run_of(RUNS, model, task=task, tables={"by_group": BY_GROUP}, **more)
+    _, pages = reported(ours(TABLE, percent, other))
     text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
     assert text.count("A gap above 0 favours the group.") == 1 and "Otherwise." in text
     assert "what it does not show: as By group ." in text
@@ -227,39 +234,39 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     assert "4 answers of 2 models: 4 yes." in overview
 
 
-def test_few_answers_in_the_form_asked_for_are_a_warning(tmp_path):
+def test_few_answers_in_the_form_asked_for_are_a_warning():
     values = {"gap": (3.0, 1.0, 0, None), "in_form": (79.6, None)}
-    run_of(tmp_path / "runs", "a", values, task="mine_generate")
-    run_of(tmp_path / "runs", "b", values | {"in_form": (80.0, None)}, task="mine_generate")
-    pages = texts(tmp_path, ours())
+    run_of(RUNS, "a", values, task="mine_generate")
+    run_of(RUNS, "b", values | {"in_form": (80.0, None)}, task="mine_generate")
+    pages = texts(ours())
     warning = "80 % of the answers have exactly the form that was asked for: the numbers depend on"
     assert warning in pages["a.html"] and warning not in pages["b.html"]
     assert "; mine asks without answers to read" in pages["a.html"]
 
 
-def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
-    run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
-    text = texts(tmp_path)["org-m.html"]
+def test_a_measure_without_exhibits_has_its_numbers_and_tables():
+    run_of(RUNS, tables={"by_group": BY_GROUP})
+    text = texts()["org-m.html"]
     assert "All numbers, whole and by group: 1" in text and "Table by_group, 3 rows" in text
-    assert "first 3 [1, 5] 1 40 [31, 52]" in text and "run with --log_samples" in text
-    files = sorted(path.suffix for path in (tmp_path / "out" / "tables").iterdir())
+    assert "first 3 [1, 5] n = 41 1 40 [31, 52]" in text and "run with --log_samples" in text
+    files = sorted(path.suffix for path in (OUT / "tables").iterdir())
     assert files == [".csv"] * 3 + [".md"] * 3 + [".tex"] * 3
 
 
-def test_a_large_table_is_in_its_file_alone(tmp_path):
-    run_of(tmp_path / "runs", tables={"all": [{"a": i} for i in range(5000)]})
-    text = texts(tmp_path)["org-m.html"]
+def test_a_large_table_is_in_its_file_alone():
+    run_of(RUNS, tables={"all": [{"a": i} for i in range(5000)]})
+    text = texts()["org-m.html"]
     assert "Table all, 5,000 rows: CSV The table is too large for this page" in text
-    lines = (tmp_path / "out" / "tables" / "org-m-mine-all.csv").read_text().splitlines()
+    lines = (OUT / "tables" / "org-m-mine-all.csv").read_text().splitlines()
     assert len(lines) == 5001
 
 
-def test_the_brief_says_nothing_that_the_report_does_not(tmp_path):
+def test_the_brief_says_nothing_that_the_report_does_not(command):
     """But for its title and headings."""
-    run_of(tmp_path / "runs", n=50, metadata={"style": "all"})
-    command = ["report", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--no_figures"]
-    assert cli.main([*command, "--brief"]) == 0
-    pages = {path.name: path.read_text() for path in (tmp_path / "out").iterdir() if path.suffix}
+    run_of(RUNS, n=50, metadata={"style": "all"})
+    options = ("-o", OUT, "--no_figures", "--brief")
+    assert command("report", RUNS, *options)[0] == 0
+    pages = {path.name: path.read_text() for path in OUT.iterdir() if path.suffix}
     brief = Page(pages.pop("brief.html"))
     whole = " ".join(Page(page).text for page in pages.values())
     new = [text for chunk in brief.texts if (text := " ".join(chunk.split())) not in whole]
@@ -280,20 +287,36 @@ def test_the_brief_says_nothing_that_the_report_does_not(tmp_path):
 # ---- Untrusted text
 
 
+def attack(folder, drawing, **more):
+    """The pages of a report in which every text that a person or a model may have written is
+    hostile. One table has more columns than a sheet."""
+    groups = [
+        {"group": text, "gap": 3.0 - i, "gap_low": 2.0 - i, "gap_high": 4.0 - i}
+        for i, text in enumerate(HOSTILE)
+    ]
+    wide = {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
+    tables = {"by_group": groups, HOSTILE[1]: groups, "wide": [wide] * 3}
+    gap = (3.0, 1.0, 0, None)
+    values = dict.fromkeys((HOSTILE[0][:60], "a_name_that_breaks_nowhere_in_a_heading"), gap)
+    values["gap"] = (*gap, HOSTILE[0])
+    names = ("org/" + HOSTILE[0], HOSTILE[2] + HOSTILE[3] + "m" * 200)
+    for i, name in enumerate(names):
+        asked = {"tables": tables, "samples": hostile.samples(), "minutes": i}
+        run_of(folder / RUNS, name, values, **asked)
+    odd = {"task": HOSTILE[0].replace("/", "-")[:40], "metadata": {"style": HOSTILE[0]}}
+    run_of(folder / RUNS, names[0], minutes=5, n=50, **odd)
+    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points")]
+    words = {"caption": HOSTILE[4], "how_to_read": HOSTILE[0], "caveat": HOSTILE[2]}
+    shown = TABLE._replace(columns=columns, **words)
+    exhibits = (shown, shown._replace(name=HOSTILE[0], figure=None))
+    known = {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)}
+    return reported(known, drawing, folder, **more)[1]
+
+
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):
-    """A report in which every text that a person or a model may have written is hostile."""
     folder = tmp_path_factory.mktemp("attacked")
-    table = [{**BY_GROUP[0], "group": text} for text in HOSTILE]
-    tables = {"by_group": table, HOSTILE[1]: table}
-    run_of(folder / "runs", "org/" + HOSTILE[0], tables=tables, samples=hostile.samples())
-    more = {"minutes": 1, "metadata": {"style": HOSTILE[0]}}
-    run_of(folder / "runs", HOSTILE[2] + HOSTILE[3], tables={"by_group": table}, **more)
-    words = {"caption": HOSTILE[4], "how_to_read": HOSTILE[3], "caveat": HOSTILE[0]}
-    exhibits = (TABLE, TABLE._replace(name=HOSTILE[0], **words))
-    known = {"mine": TaskInfo(HOSTILE[0], HOSTILE[1], "1", exhibits)}
-    _, pages = reported(folder, known, Drawn())
-    return folder / "out", pages
+    return folder / OUT, attack(folder, Drawn())
 
 
 UNSEEN = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
@@ -370,47 +393,45 @@ def test_a_page_is_whole(attacked):
 # ---- The folder
 
 
-def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, command):
-    run_of(tmp_path / "runs")
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch, command):
+    run_of(RUNS)
     monkeypatch.setattr(page_figures, "find_spec", lambda name: None)
-    asked = "report", tmp_path / "runs", "-o", tmp_path / "pages"
+    asked = "report", RUNS, "-o", OUT
     status, _, error = command(*asked)
     assert status == 1 and error.splitlines()[-1] == (
         "lm-eval-bias: Figures are drawn by the extra `report`: pip install "
         "'lm-eval-bias[report]'. Or leave them out with --no_figures."
     )
-    assert not (tmp_path / "pages").exists()
+    assert not OUT.exists()
     assert command(*asked, "--no_figures")[0] == 0
-    assert (tmp_path / "pages" / "index.html").exists()
+    assert (OUT / "index.html").exists()
 
 
-def test_a_folder_of_other_things_is_refused(tmp_path, capsys):
-    folder = tmp_path / "runs"
-    file = run_of(folder)
-    for output, message in ((folder, "holds other things (results_"), (file, "is a file")):
-        assert cli.main(["report", str(folder), "-o", str(output), "--no_figures"]) == 1
-        assert message in (error := capsys.readouterr().err) and "folder" in error
-    assert list(folder.iterdir()) == [file]
+def test_a_folder_of_other_things_is_refused(command):
+    file = run_of(RUNS)
+    status, _, error = command("report", RUNS, "-o", RUNS, "--no_figures")
+    assert status == 1 and "holds other things (results_" in error and "folder" in error
+    assert list(RUNS.iterdir()) == [file]
 
 
 def test_a_list_of_files_that_somebody_changed_deletes_nothing_elsewhere(tmp_path):
-    run_of(tmp_path / "runs")
-    reported(tmp_path)
+    run_of(RUNS)
+    reported()
     (tmp_path / "dear.html").write_text("x")
-    (tmp_path / "out" / "dear.txt").write_text("x")
-    with (tmp_path / "out" / ".lm-eval-bias-report").open("a") as file:
+    (OUT / "dear.txt").write_text("x")
+    with (OUT / ".lm-eval-bias-report").open("a") as file:
         file.write(f"../dear.html\n{tmp_path / 'dear.html'}\ndear.txt\n")
-    reported(tmp_path)
-    assert (tmp_path / "dear.html").exists() and (tmp_path / "out" / "dear.txt").exists()
+    reported()
+    assert (tmp_path / "dear.html").exists() and (OUT / "dear.txt").exists()
 
 
 # ---- Bad input
 
 
-def test_odd_numbers_of_a_file_cost_no_page(tmp_path):
+def test_odd_numbers_of_a_file_cost_no_page():
     """More digits than a float has, infinity, NaN, a truth value, a list of rows that have no
     column."""
     ends = {"a": 10**400, "a_low": -(10**400), "a_high": inf}
     odd = [{**ends, "b": nan, "c": True, "d": None, "e": 1e300}]
-    run_of(tmp_path / "runs", tables={"odd": odd, "empty": [], "none": [{}]})
-    assert "Table odd" in texts(tmp_path)["org-m.html"]
+    run_of(RUNS, tables={"odd": odd, "empty": [], "none": [{}]})
+    assert "Table odd" in texts()["org-m.html"]

@@ -11,17 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.hbb import exhibits as hbb_exhibits
 from lm_eval_bias.benchmarks.mist import exhibits as mist_exhibits
 from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import task_info
 from lm_eval_bias.data import content, paper_values
-from lm_eval_bias.exhibit import Column, Exhibit, Numbers, rows
+from lm_eval_bias.exhibit import rows
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
 from lm_eval_bias.show import exhibited
-from lm_eval_bias.show.exhibited import TaskInfo
 from lm_eval_bias.show.latex import latex
 from tests.scripted import made_up
 
@@ -152,55 +150,28 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
 
 
 def test_cells_of_several_settings_are_told_apart(monkeypatch):
-    """A task that two settings of a paper's table ask about: two numbers of one model in one place
-    stand in two rows."""
-    file = {
-        "paper": "P",
-        "models": {"A": None},
-        "axes": {"setting": {"plain": "Plain", "persona": "As a person"}},
-        "tasks": {"all": {"mine": {"comparable": True, "why": "all the same"}}},
-        "tables": {
-            "Table 9": {
-                "numbers": {"gap": {"unit": "SD", "metric": "delta"}},
-                "axes": ["setting"],
-                "tasks": "all",
-                "values": {"A": {"plain": [1.0], "persona": [2.0]}},
-            }
-        },
-    }
-    (table,) = paper_values.tables_of(file)
-    cells = [
-        ("p", table, cell, comparison) for cell in table.cells for comparison in cell.comparisons
-    ]
-    exhibit = Exhibit(
-        "Table 9",
-        "",
-        Numbers(("delta",)),
-        [Column("delta", "δ", "SD")],
-        "",
-        "",
-        paper_values=("p", "Table 9"),
-    )
-    monkeypatch.setattr(exhibited, "of_task", lambda task: cells)
-    papers = exhibited.paper_rows(exhibit, run("hbb"), TaskInfo())
-    assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
-        ("A (paper, Table 9, Plain)", 1.0),
-        ("A (paper, Table 9, As a person)", 2.0),
-    ]
+    """Table 2 of the empathy gap, as if one task asked as two of its settings do: two numbers of
+    one model in one place stand in two rows."""
+    places = [*paper_values.of_task("empathy_race"), *paper_values.of_task("empathy_race_p1")]
+    monkeypatch.setattr(exhibited, "of_task", lambda task: places)
+    one = run("empathy_race")
+    (table_2,) = (e for e in task_of(one.task).measure.exhibits if e.name == "Table 2")
+    llama = "meta-llama/Meta-Llama-3.1-8B-Instruct (paper, Table 2, "
+    shown = {paper.model: [row["delta"] for row in paper.rows] for paper in beside(table_2, one)}
+    assert shown[f"{llama}(P0, S0, T0))"] == [1.73] and shown[f"{llama}(P1, S0, T0))"] == [1.88]
+    assert len(shown) == 8
 
 
 @pytest.mark.parametrize(
     "number, unit, beside, text",
     [
         (0.004, "points", (), "0.004"),  # not 0.0
-        (-0.0, "points", (), "0.0"),
         (-1e-15, "points", (), "0.0"),  # the noise of a sum
         (1e-8, "points", (), "1.0e-08"),
         (3.0, "points", (0.002, 6.0), "3.000"),  # so that its lower end, 0.002, is told from 0
         (1.389, "nats", (2.6e-8, 4.0), "1.389"),  # an end that is nearly 0 is a number of its own
         (2.6e-8, "nats", (1.389, 4.0), "2.6e-08"),
         (0.0004, "p", (), "<0.001"),
-        (0.04, "p", (), "0.040"),
         (12345.0, "count", (), "12,345"),
         (1234.5678, "", (), "1235"),  # of no known unit: four digits
         (0.4, "count", (), "0.4"),
@@ -348,13 +319,12 @@ def test_table_4_of_mist_fits_a_page_for_three_models(compiled, papers):
 
 
 @pytest.mark.slow
-def test_latex_has_the_papers_numbers_where_they_are_asked_for(tmp_path):
-    values = {"bias_score": (0.25, 0.1), "bias_score_n": (40.0, None), "bias_score_p": (0.02, None)}
-    path = made_up(tmp_path / "runs", "m", values, task="mist_wabt")
+def test_latex_has_the_papers_numbers_where_they_are_asked_for(tmp_path, command):
+    path = made_up(tmp_path / "runs", "m", {"bias_score": (0.25, 0.1)}, task="mist_wabt")
     path.write_text(path.read_text().replace('"group": null', '"group": "competence"'))
     for more in ((), ("--latex_papers",)):
         out = tmp_path / str(len(more))
-        command = ["report", str(path.parent), "-o", str(out), "--no_figures", *more]
-        assert cli.main(command) == 0 and "GPT-4o" in (out / "m.html").read_text()
+        assert command("report", path.parent, "-o", out, "--no_figures", *more)[0] == 0
+        assert "GPT-4o" in (out / "m.html").read_text()
         table = (out / "tables" / "m-mist_wabt-Table-4.tex").read_text()
         assert "competence" in table and ("GPT-4o" in table) == bool(more)
