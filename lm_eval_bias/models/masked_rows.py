@@ -7,11 +7,12 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval.models.utils import chunks
 
 from lm_eval_bias.harness.sentence_pairs import Span, modified, words
 
-# Texts per call of the tokenizer.
-AT_A_TIME = 2_000
+from .encoding import AT_A_TIME
+
 # In place of a token's group: special tokens and the context.
 NEVER = -1
 
@@ -144,8 +145,8 @@ def _overlap(one: Span, two: Span) -> bool:
 
 
 def _encodings(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
-    for start in range(0, len(texts), AT_A_TIME):
-        yield from tokenizer(texts[start : start + AT_A_TIME], verbose=False).encodings
+    for part in chunks(texts, AT_A_TIME):
+        yield from tokenizer(part, verbose=False).encodings
 
 
 def _words(text: str, encoding: Any) -> list[int]:

@@ -14,11 +14,13 @@ import torch
 import torch.nn.functional as F
 import transformers
 from lm_eval.api.instance import Instance
+from lm_eval.models.utils import chunks
 
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
+from .encoding import AT_A_TIME
 from .hf_model import EncoderModel
 
 logger = logging.getLogger(__name__)
@@ -31,8 +33,6 @@ ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILMENT = LABELS = (
 )
 HEADS = ({ENTAILMENT, NEUTRAL, CONTRADICTION}, {ENTAILMENT, NOT_ENTAILMENT})
 COLUMNS = (("premise", "hypothesis"), ("sentence1", "sentence2"))
-TEXTS_AT_A_TIME = 2048
-"""Pairs per call of the tokenizer, which bounds its memory."""
 
 
 class LabelQuestion(NamedTuple):
@@ -211,8 +211,8 @@ class EntailmentLM(EncoderModel):
 
     def _inputs(self, pairs: Sequence[tuple[str, str]]) -> dict[str, list[list[int]]]:
         inputs: dict[str, list[list[int]]] = {}
-        for start in range(0, len(pairs), TEXTS_AT_A_TIME):
-            texts = map(list, zip(*pairs[start : start + TEXTS_AT_A_TIME], strict=True))
+        for part in chunks(pairs, AT_A_TIME):
+            texts = map(list, zip(*part, strict=True))
             for name, rows in self.tokenizer(*texts, verbose=False).items():
                 inputs.setdefault(name, []).extend(rows)
         return inputs
