@@ -13,7 +13,7 @@ from string import ascii_letters
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval.models.utils import chunks, has_bos_prefix
+from lm_eval.models.utils import has_bos_prefix
 from transformers import PreTrainedTokenizerFast
 
 logger = logging.getLogger(__name__)
@@ -47,13 +47,16 @@ class Encoder:
         self._fast = _encodes_plainly(tokenizer)
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
 
-    def each(self, texts: Iterable[str], bos: str | None) -> dict[str, bytes]:
-        """Distinct text -> tokens, as `HFLM.tok_encode`. bos: no special tokens around texts that
-        begin so."""
+    def adds(self, text: str, bos: str | None) -> bool:
+        return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
+
+    def each(
+        self, texts: Iterable[str], bos: str | None = None, special: bool | None = None
+    ) -> dict[str, bytes]:
+        """Distinct text -> tokens. special: None follows `adds`."""
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
-            special = self.add_special_tokens is not False and not has_bos_prefix(text, bos)
-            groups.setdefault(special, []).append(text)
+            groups.setdefault(self.adds(text, bos) if special is None else special, []).append(text)
         encoded: dict[str, bytes] = {}
         for add, group in groups.items():
             if self.seam is None:
@@ -65,7 +68,8 @@ class Encoder:
 
     def whole(self, texts: Sequence[str], special: bool) -> list[bytes]:
         encoded: list[bytes] = []
-        for part in chunks(texts, AT_A_TIME):
+        for first in range(0, len(texts), AT_A_TIME):
+            part = list(texts[first : first + AT_A_TIME])
             if self._fast:
                 backend = self.tokenizer.backend_tokenizer
                 backend.no_padding()

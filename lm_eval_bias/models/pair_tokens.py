@@ -5,8 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from lm_eval.models.utils import chunks
-
 from lm_eval_bias.harness.whole_prompt import WholePrompt
 from lm_eval_bias.usage import UsageError
 
@@ -41,7 +39,8 @@ def encode_pairs(
     tokens = PairTokens([b""] * len(pairs), [b""] * len(pairs))
     merged: list[Pair] = []
     too_long = 0
-    for part in chunks(order, 2 * AT_A_TIME):
+    for first in range(0, len(order), 2 * AT_A_TIME):
+        part = order[first : first + 2 * AT_A_TIME]
         encoded = _encoded(encoder, [pairs[i] for i in part], prefix, bos, merged, whole)
         inputs: dict[bytes, bytes] = {}
         for i, (context, continuation) in zip(part, encoded, strict=True):
@@ -86,15 +85,17 @@ def _encoded(
 
     As in the harness, a context has its own tokens, which may differ from those in the whole text.
     """
+    contexts = dict.fromkeys(context for context, _ in pairs)
+    special = {c: c != "" and encoder.adds(c, bos) for c in contexts}
     # As in `TemplateLM._encode_pair`, spaces at a context's end belong to the continuation.
-    starts = [context if whole_prompt else context.rstrip() for context, _ in pairs]
-    tokens = encoder.each([*starts, *map("".join, pairs)], bos)
-    alone = iter(encoder.whole([behind for context, behind in pairs if not context], False))
+    begin = {c: c if whole_prompt else c.rstrip() for c in contexts}
+    texts: dict[bool, set[str]] = {False: set(), True: set()}
+    for context, continuation in pairs:
+        texts[special[context]] |= {begin[context], context + continuation}
+    encoded = {special: encoder.each(group, special=special) for special, group in texts.items()}
     first = packed([prefix])
-    for (context, continuation), start in zip(pairs, starts, strict=True):
-        if not context:
-            yield first, next(alone).removeprefix(first)
-            continue
+    for context, continuation in pairs:
+        tokens, start = encoded[special[context]], begin[context]
         own, both = tokens[start], tokens[context + continuation]
         behind = context[len(start) :] + continuation
         if whole_prompt and start[-1:].isspace() and not both.startswith(own):
@@ -102,4 +103,7 @@ def _encoded(
         if len(both) <= len(own):
             merged.append((start, behind))
             both = own + encoder.whole([behind], False)[0]
-        yield own, both[len(own) :]
+        if context:
+            yield own, both[len(own) :]
+        else:
+            yield first, both.removeprefix(first)
