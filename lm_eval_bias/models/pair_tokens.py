@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.harness.whole_prompt import WholePrompt
 from lm_eval_bias.usage import UsageError
 
-from .encoding import AT_A_TIME, Encoder, packed
+from .encoding import AT_A_TIME, Encoder, last_seam, packed
 
 logger = logging.getLogger(__name__)
 
@@ -83,27 +83,44 @@ def _encoded(
     """The packed tokens of each context and continuation. merged: gets pairs whose continuation has
     no token of its own.
 
-    As in the harness, a context has its own tokens, which may differ from those in the whole text.
+    A context is cut at its last seam, so its end alone is encoded with each continuation. As in the
+    harness, a context has its own tokens, which may differ from those in the whole text.
     """
-    contexts = dict.fromkeys(context for context, _ in pairs)
-    special = {c: c != "" and encoder.adds(c, bos) for c in contexts}
-    # As in `TemplateLM._encode_pair`, spaces at a context's end belong to the continuation.
-    begin = {c: c if whole_prompt else c.rstrip() for c in contexts}
+    seam = encoder.seam
+    # context -> whether special tokens stand around it, its head, its end, and the spaces behind
+    parts: dict[str, tuple[bool, str, str, str]] = {}
+    for context in dict.fromkeys(context for context, _ in pairs):
+        # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
+        stripped = context if whole_prompt else context.rstrip()
+        at = last_seam(stripped, len(stripped)) if seam else 0
+        end = stripped[at + seam.skipped if seam and at else 0 :]
+        special = context != "" and encoder.adds(context, bos)
+        parts[context] = special, stripped[:at], end, context[len(stripped) :]
+    keys = []
     texts: dict[bool, set[str]] = {False: set(), True: set()}
     for context, continuation in pairs:
-        texts[special[context]] |= {begin[context], context + continuation}
-    encoded = {special: encoder.each(group, special=special) for special, group in texts.items()}
-    first = packed([prefix])
-    for context, continuation in pairs:
-        tokens, start = encoded[special[context]], begin[context]
-        own, both = tokens[start], tokens[context + continuation]
-        behind = context[len(start) :] + continuation
-        if whole_prompt and start[-1:].isspace() and not both.startswith(own):
-            both = own + packed(whole_prompt(start, behind)[1])
+        special, _, end, spaces = parts[context]
+        keys.append((special, end, spaces + continuation))
+    distinct = dict.fromkeys(keys)
+    for special, end, behind in distinct:
+        texts[special] |= {end, end + behind}
+    heads = encoder.each({head for _, head, *_ in parts.values()}, special=False) | {"": b""}
+    ends = {special: encoder.each(group, special=special) for special, group in texts.items()}
+    starts = {False: b"", True: seam.before if seam else b""}
+    tails = {}
+    for special, end, behind in distinct:
+        start = len(starts[special])
+        own, both = (ends[special][text][start:] for text in (end, end + behind))
+        if whole_prompt and end[-1:].isspace() and not both.startswith(own):
+            both = own + packed(whole_prompt(end, behind)[1])
         if len(both) <= len(own):
-            merged.append((start, behind))
+            merged.append((end, behind))
             both = own + encoder.whole([behind], False)[0]
+        tails[special, end, behind] = own, both[len(own) :]
+    first = packed([prefix])
+    for (context, _), key in zip(pairs, keys, strict=True):
+        own, tokens = tails[key]
         if context:
-            yield own, both[len(own) :]
+            yield starts[key[0]] + heads[parts[context][1]] + own, tokens
         else:
-            yield first, both.removeprefix(first)
+            yield first, tokens.removeprefix(first)
