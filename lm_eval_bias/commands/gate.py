@@ -198,7 +198,7 @@ def _with_documents(
 
 
 def _beside(pair: Pair, key: Key) -> Iterator[str]:
-    """What tells a bias from what words mean by themselves: the number less that of placebos."""
+    """The number less that of placebos, which tells a bias from words."""
     name, group = key
     for metric in pair.two.metrics:
         if name in (metric.raw, metric.between_models) and metric.name != name:

@@ -1,5 +1,5 @@
-"""BIStereo-Tuples: how often the last word of an analogy is the biased one, and is it more so for
-the body that is less favoured, and for bodies than for things of the same words."""
+"""BIStereo-Tuples: how often the last word is the biased one, and whether more so for bodies that
+are less favoured, and for bodies than for things."""
 
 from collections.abc import Sequence
 from functools import partial
