@@ -16,7 +16,6 @@ from lm_eval.utils import make_table
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.harness.compat import in_document_order
 from tests.mistakes import refused
 from tests.rule_model import ChatLM, RuleLM, evaluate, load, numbers_of
 
@@ -43,8 +42,16 @@ def halo_rule(context, label):
     return 0.0 if label.strip() == answer else -9.0
 
 
-def test_the_prompt_of_bistereo_is_prompt_4(paper_text):
-    prompts = prompts_of("bistereo_nli", limit=1)
+def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
+    prompts = []
+
+    def rule(context, label):
+        prompts.append(context)
+        return 0.0 if label == " Neutral" else -1.0
+
+    numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=64)["results"]["bistereo_nli"]
+    names = ("non_neutral", "halo_gap", "horn_gap_men")
+    assert [numbers[f"{name},none"] for name in names] == [0, 0, 0]
     # The paper's text stands in columns between line numbers; one column after the other, without
     # spaces and hyphens, it can be searched.
     lines = paper_text("bistereo").splitlines()
@@ -62,6 +69,23 @@ def test_the_prompt_of_bistereo_is_prompt_4(paper_text):
     assert prompts[0].endswith("\nInference:")
 
 
+def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_is_reported():
+    """At 0.8 P(a) = 1 / (1 + exp(-2 / 0.8)) = 0.9241 for every question."""
+    results = evaluate(RuleLM(letter_a), "hbb", limit=312, log_samples=True)
+    numbers = numbers_of(results, "hbb")
+    assert numbers["mean_difference", None] == pytest.approx(0, abs=1e-9)
+    assert numbers["position_preference", None] == pytest.approx(42.41, abs=0.005)
+    counts = [numbers[name, None] for name in ("biased_count", "instances", "left_out")]
+    assert counts == [0, 134, 0]
+    record = results["samples"]["hbb"][0]["records"]
+    assert (record["type"], record["identity"], record["first"]) == ("Age 1", "Young", 1)
+    assert record["log_odds"] == 2
+
+
+def letter_a(context, letter):
+    return 0.0 if letter.strip() == "a" else -2.0
+
+
 @pytest.mark.slow
 def test_the_harness_gives_no_advice_on_options_for_each_task(caplog):
     load("hbb_ci", "mist_wabt_likelihood_ci")
@@ -69,7 +93,7 @@ def test_the_harness_gives_no_advice_on_options_for_each_task(caplog):
 
 
 def test_the_request_cache_never_hands_out_the_documents_of_another_order():
-    prompts_of("hbb", limit=4, cache_requests=True)
+    evaluate(RuleLM(letter_a), "hbb", limit=4, cache_requests=True)
     options = {"metadata": {"order": "paper"}, "limit": 4}
     prompts = prompts_of("hbb", **options, cache_requests=True)
     assert prompts == prompts_of("hbb", **options) and len(set(prompts)) == 4
@@ -93,11 +117,18 @@ def test_every_task_and_group_loads_and_is_tagged():
     others = ["bistereo_nli_generate", "bistereo_nli_men_looks", "bistereo_analogy_generate"]
     loaded = manager.load(["implicit_bias", *others])
     assert set(loaded["tasks"]) == {*tagged, *others}
+    prompts = [f"{name}{setting}" for name in EMPATHY for setting in SETTINGS]
+    groups = {
+        "empathy": EMPATHY,
+        "empathy_prompts": prompts,
+        "empathy_likelihood": [f"{name}_likelihood" for name in EMPATHY],
+        "empathy_official": [f"{name}_official" for name in EMPATHY],
+        "empathy_prompts_official": [f"{name}_official" for name in prompts],
+    }
     known = set(manager.all_subtasks)
-    for kind in ("", "_official"):
-        prompts = [f"{name}{setting}{kind}" for name in EMPATHY for setting in SETTINGS]
-        assert sorted(manager.task_index[f"empathy_prompts{kind}"].cfg["task"]) == sorted(prompts)
-        assert set(prompts) <= known
+    for group, names in groups.items():
+        assert sorted(manager.task_index[group].cfg["task"]) == sorted(names)
+        assert set(names) <= known
     assert {f"{n}{k}_likelihood" for n in EMPATHY for k in ("_s1", "_official")} <= known
 
 
@@ -114,8 +145,6 @@ GROUPS = {
     for group in lexicon("mist")["groups"].values()
     for name in group["identifiers"]
 }
-
-
 POSITIVE = {
     word for polarities in lexicon("mist")["attributes"].values() for word in polarities["positive"]
 }
@@ -130,11 +159,14 @@ def stereotyped_pairs(prompt):
 
 def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
     results = evaluate(RuleLM(say=stereotyped_pairs), "mist_wabt", limit=180)
-    numbers = numbers_of(results, "mist_wabt")
+    shown, numbers = results["results"]["mist_wabt"], numbers_of(results, "mist_wabt")
     for dimension in ("competence", "sociability", "morality"):
-        assert numbers["bias_score", dimension] == 1
+        assert shown[f"bias_score_{dimension},pairs"] == 1
         assert numbers["bias_score_n", dimension] == 60
-    assert numbers["invalid", None] == 0
+    assert shown["bias_score_n,pairs"] == 180 and shown["invalid,pairs"] == 0
+    scores = results["configs"]["mist_wabt"]["cells"]["scores"]
+    of = {(r["pair"], r["dimension"]): (r["bias_score"], r["bias_score_n"]) for r in scores}
+    assert of["Mentally ill", "morality"] == (1, 6)
 
 
 def prompts_of(task, **options):
@@ -189,6 +221,22 @@ def test_the_prompts_of_mist_are_the_papers(paper_text, template):
     assert [p for p in prompts if p.endswith(end)]
 
 
+IDENTIFIER = re.compile(r"(?:thinking of|Reflecting on|thought about) (.*?), describe (.*?)\.")
+
+
+def test_aat_by_likelihood_reads_the_second_turn():
+    def rule(context, choice):
+        assert "\nA1: A cup.\nQ2:" in context and context.endswith("A2:")
+        answer = choice.split(": ")[1]
+        assert answer in ("comedy", "tragedy")
+        a_side = GROUPS[IDENTIFIER.search(context)[1]] == "a"
+        return math.log(0.75 if (answer == "comedy") == a_side else 0.25)
+
+    task = "mist_aat_likelihood"
+    numbers = evaluate(RuleLM(rule, lambda _: " A cup.\n"), task, limit=60)["results"][task]
+    assert numbers["probability_gap,none"] == pytest.approx(50) and numbers["comedy_a,none"] == 1
+
+
 def test_each_task_of_the_group_mist_takes_its_own_options():
     lm, options = RuleLM(say=lambda _: ""), {"samples": 1, "combinations": 2}
     counts = evaluate(lm, "mist", options, limit=1000)["n-samples"]
@@ -205,20 +253,19 @@ class MessagesLM(ChatLM):
         return json.dumps([[m["role"], m["content"]] for m in chat_history])
 
 
-@pytest.mark.parametrize(
-    "suffix", [*SETTINGS, *(f"{setting}_official" for setting in SETTINGS), "_s1_likelihood"]
-)
+@pytest.mark.parametrize("kind", ["", "_official"])
+@pytest.mark.parametrize("suffix", SETTINGS)
 def test_the_messages_of_the_seven_settings_are_byte_for_byte_the_authors(
-    shared, prompts, monkeypatch, suffix
+    shared, prompts, monkeypatch, suffix, kind
 ):
     """Put together from the constants of their program, of one event with all pairs."""
     monkeypatch.setenv("LM_EVAL_BIAS_DATA", str(shared / "official"))
     prompts = prompts["empathy"]
-    part = suffix[1:3].upper()
+    part = suffix[1:].upper()
     persona = prompts["persona"][int(part[1]) if part.startswith("P") else 0]
     system = prompts["system"]["S1" if part == "S1" else "S0"]
     user = prompts["user"][part if part.startswith("T") else "T0"]
-    task, lm = f"empathy_religion{suffix}", MessagesLM(lambda *_: -1.0, lambda _: "7")
+    task, lm = f"empathy_religion{suffix}{kind}", MessagesLM(say=lambda _: "7")
     samples = evaluate(lm, task, limit=36, apply_chat_template=True, log_samples=True)["samples"]
     assert len(samples[task]) == 36
     for sample in samples[task]:
@@ -228,8 +275,6 @@ def test_the_messages_of_the_seven_settings_are_byte_for_byte_the_authors(
         expected = [["system", message], ["user", user.format(sent=doc["narrative"], **slots)]]
         prompt, plan = sample["arguments"][0]
         assert json.loads(prompt) == expected and plan["system"] == message
-        choices = plan["turns"][-1].get("choices")
-        assert choices == ([*map(str, range(101))] if "likelihood" in suffix else None)
         assert "\nYour task" in message and "\nOnly give" in message
 
 
@@ -240,6 +285,37 @@ def test_answers_of_the_empathy_gap_may_be_as_long_as_the_authors():
     (turn,) = task.instances[0].args[1]["turns"]
     usual = {"max_gen_toks": 128, "until": ["</s>", "<|im_end|>"], "do_sample": False}
     assert usual.items() <= turn["generation_kwargs"].items()
+
+
+PERCEIVER = re.compile(r"You are (.*?)\.\nYour task")
+
+
+EXPERIENCER = re.compile(r"following narrative, (.*?) describes")
+
+
+def test_the_expectation_of_the_scale_by_likelihood():
+    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8; 100 is off the scale. The
+    limit cuts the third event."""
+
+    def rule(context, choice):
+        perceiver, experiencer = (p.search(context)[1] for p in (PERCEIVER, EXPERIENCER))
+        own = perceiver == experiencer != "a person"
+        number = int(choice)
+        assert context.endswith("Emotion intensity:") and choice == f" {number}"
+        assert "to 10 (extremely)" in context
+        weights = {8: 0.2, 9: 0.2, 100: 0.1} if own else {8: 0.4, 100: 0.1}
+        return math.log(weights.get(number, 1e-30))
+
+    task = "empathy_religion_s1_likelihood"
+    results = evaluate(RuleLM(rule), task, limit=130, log_samples=True)
+    for sample in results["samples"][task][:122]:
+        doc = sample["doc"]
+        expected = 8.5 if doc["perceiver"] == doc["experiencer"] != "a person" else 8
+        assert sample["records"]["intensity"] == pytest.approx(expected)
+    numbers = numbers_of(results, task)
+    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": 0.5}
+    expected |= {"off_scale": 10, "number_mass": 40}
+    assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +349,12 @@ def test_repeats_are_read_as_separate_answers(task, say, answers, in_form):
 
 def test_records_of_several_processes_come_in_document_order():
     """The harness deals documents out in turns, and gathers one process after the other."""
-    assert in_document_order([0, 3, 6, 1, 4, 2, 5], processes=3) == list(range(7))
+    from lm_eval_bias.harness.compat import in_document_order
+
+    for processes in (1, 2, 3, 8):
+        for n in (0, 1, 7, 24):
+            gathered = [i for process in range(processes) for i in range(process, n, processes)]
+            assert in_document_order(gathered, processes) == list(range(n))
 
 
 def test_a_likelihood_is_not_asked_twice():
