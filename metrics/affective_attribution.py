@@ -37,8 +37,8 @@ def attribution_gaps(x: pd.DataFrame, total: Total, outcomes: Sequence[ArrayLike
     sides.
     """
     columns = np.array([x["side"] == "a", *outcomes], dtype=float).T
-    constant = ["domain", "template"]
-    held = pd.get_dummies(x[constant], columns=constant, dtype=float).to_numpy()
+    names = [x[name].to_numpy()[:, None] for name in ("domain", "template")]
+    held = np.hstack([name == pd.unique(name[:, 0]) for name in names]).astype(float)
     moved = np.full_like(columns[:, 1:], np.nan)
     for part in np.unique(total.by[total.by >= 0]):
         rows = total.by == part
