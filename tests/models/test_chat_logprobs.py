@@ -657,7 +657,10 @@ def test_usage_that_cannot_be_counts_as_unsaid(serve, usage):
         probabilities(serve(Server(usage=usage), max_cost=1, **PRICES), "a", "b")
 
 
-WHOLE = Server(usage={"cost": 1, "prompt_tokens": 1}, prompt_logprobs=[{}]).answer(BODY)
+TOKEN = {"decoded_token": "a", "logprob": -1, "rank": 1}
+WHOLE = Server(usage={"cost": 1, "prompt_tokens": 1}, prompt_logprobs=[None, {"7": TOKEN}]).answer(
+    BODY
+)
 
 
 @pytest.mark.parametrize("path", places(WHOLE), ids=str)
