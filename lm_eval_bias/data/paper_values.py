@@ -173,7 +173,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         unit=about["unit"],
         value=float(value[1:] if is_bound else value),
         printed=printed or (value if is_bound else None),
-        metric=_filled(about["metric"], names) if "metric" in about else None,
+        metric=about.get("metric"),
         group=names[about["group"]] if "group" in about else None,
         place=Place(about["table"], _filled(column, names), row) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file, tasks, names)),

@@ -24,6 +24,7 @@ from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.data import schema as item_files
 from lm_eval_bias.data.bounds import DEEPEST, FILE, loads
 from lm_eval_bias.data.content import parsed
+from lm_eval_bias.data.rows import rows
 from lm_eval_bias.usage import UsageError, read_options
 from tests.mistakes import refused
 from tests.scripted import ask
@@ -706,3 +707,9 @@ def test_merge_refuses_runs_on_different_items(write, command, tmp_path):
     for results in tmp_path.rglob("results_*"):
         results.unlink()
     assert "items_file is i2.yaml sha256:" in command(*merge)[2]
+
+
+def test_a_line_that_is_no_json_is_named(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": \n')
+    with pytest.raises(UsageError, match="line 2"):
+        rows(str(tmp_path / "a.jsonl"))
