@@ -696,6 +696,8 @@ def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:
         if percent > _MANY:
             yield f"{name} {percent:.0f} %: the numbers are those of the other answers"
     for metric in run.metrics:
+        if is_test(metric) and run.numbers and (metric.name, None) not in run.numbers:
+            yield f"version {run.version} had no {metric.name}: run it again for an answer"
         percent = run.number(metric.name).value
         if metric.name.endswith(_MASS) and percent < _LITTLE:
             yield (

@@ -4,6 +4,7 @@ hostile names stay texts."""
 import json
 import re
 import shlex
+from math import nan
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ from tests.gate.judged import run_of
 def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeypatch):
     """Where they differ, this prints what belongs there."""
     document = (root / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
-    values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
+    values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5), "gap_beyond_words": (nan, nan)}
     run_of(
         tmp_path / "runs",
         "org/model",

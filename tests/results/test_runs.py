@@ -72,6 +72,16 @@ def test_what_the_harness_writes_is_read(real):
     assert abs(run.date.timestamp() - written["date"]) < 3600 * 24 and run.samples[0].is_file()
 
 
+def test_a_run_from_before_a_test_says_that_it_has_no_answer(real, tmp_path):
+    path = next(real.rglob("results_*.json"))
+    content = json.loads(path.read_text())
+    cells = content["configs"]["bistereo_analogy"]["cells"]
+    cells["numbers"] = [r for r in cells["numbers"] if r["metric"] != "log_odds_beyond_words"]
+    (tmp_path / path.name).write_text(json.dumps(content))
+    (run,) = found_in(tmp_path, tasks=["bistereo_analogy"]).runs
+    assert "version 1.3 had no log_odds_beyond_words: run it again for an answer" in run.warnings
+
+
 def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
     file = next(real.rglob("results_*.json"))
     assert len(found_in(real, file, file.parent).runs) == 4 and len(found_in(file).runs) == 2
