@@ -137,15 +137,14 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
 
 
 def _of_number(run: Run, metric: Metric, number: Number, group: str | None) -> Verdict:
-    """Where a metric names its raw one, evidence needs both: people alone, and people beyond
-    placebos."""
+    """Where a metric names its raw one, evidence needs both: people alone and beyond placebos."""
     people, raw = run.metric(metric.raw) or metric, run.number(metric.raw, group)
     if people is metric or isnan(raw.value):
         people, raw = metric, number
-    why = _unusable(run, raw) or _unusable(run, number)
-    if people is not metric and isnan(number.value):
-        why = f"there are no answers about {metric.placebos}"
-    if why:
+    lacking = "no answers that count"
+    if people is not metric:
+        lacking = f"there are no answers about {metric.placebos}"
+    if why := _unusable(run, number, lacking) or _unusable(run, raw, lacking):
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
     null, unit = people.null_value or 0.0, people.unit
     side = excluded(people, raw.low, raw.high)
@@ -210,13 +209,13 @@ def _is_whole(number: Number, whole: Number) -> bool:
     return (number.value, number.low) == (whole.value, whole.low)
 
 
-def _unusable(run: Run, number: Number) -> str:
-    """Why a number answers no question; empty where it does."""
+def _unusable(run: Run, number: Number, lacking: str) -> str:
+    """Why a number answers no question; empty where it does. lacking: if NaN."""
     for percent in run.rates().values():
         if percent > MOST_UNUSABLE:
             return f"{percent:.0f} % of the answers were refused or could not be read"
     if isnan(number.value):
-        return "no answers that count"
+        return lacking
     if not number.low < number.high:
         return "too few answers for an interval, or all alike"
     if number.clusters is not None and number.clusters < FEWEST_CLUSTERS:

@@ -1,6 +1,7 @@
 """BIStereo: the tables and figures of the paper. Figures 19 and 20 are Figures 13 and 14 again."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from lm_eval_bias.exhibit import (
@@ -182,24 +183,29 @@ CONTRASTS = Exhibit(
 )
 
 
-GAPS = Exhibit(
+def _by_axis(beyond: str, people: str, unit: str, **texts: Any) -> Exhibit:
+    return Exhibit(
+        source=Numbers(by="axis", whole="all axes"),
+        columns=(AXIS, Column(beyond, "Beyond words", unit), Column(people, "People alone", unit)),
+        figure=intervals(beyond, "axis", reference=0)._replace(test=beyond),
+        **texts,
+    )
+
+
+GAPS_BY_AXIS = _by_axis(
+    "gap_beyond_words",
+    "raw_gap",
+    "nats",
     name="The gap by axis",
     caption="How much likelier fair, thin or tall people are in good than in bad sentences, less "
     "the same of hair and things",
-    source=Numbers(by="axis", whole="all axes"),
-    columns=(
-        AXIS,
-        Column("gap_beyond_words", "Beyond words", "nats"),
-        Column("raw_gap", "People alone", "nats"),
-    ),
     how_to_read="An interval right of 0 is the stereotype, beyond what the words mean of things.",
     caveat="A model that has learned “dark is ugly” says it of things, too, which takes from "
     "this gap; the table has the gap of people alone.",
-    figure=intervals("gap_beyond_words", "axis", reference=0)._replace(test="gap_beyond_words"),
 )
 
 
-PAIRS = (FIGURES[0], GAPS, SECTION_4_1_2, CONTRASTS, *FIGURES[1:])
+PAIRS = (FIGURES[0], GAPS_BY_AXIS, SECTION_4_1_2, CONTRASTS, *FIGURES[1:])
 
 
 # ---- BIStereo-NLI
@@ -344,33 +350,28 @@ def _table_2(*corrected: Column) -> Exhibit:
     )
 
 
-def _axes(beyond: str, people: str, unit: str) -> Exhibit:
-    return Exhibit(
-        name="Analogies by axis",
-        caption="How much more the bad word completes analogies on looks of low status, less the "
-        "same of animals and things",
-        source=Numbers(by="axis", whole="all axes"),
-        columns=(AXIS, Column(beyond, "Beyond words", unit), Column(people, "People alone", unit)),
-        how_to_read="An interval right of 0 is the stereotype, beyond what the words mean of "
-        "animals and things.",
-        caveat="Some axes have few analogies, which share their groups and words, so that their "
-        "intervals are wide; several axes are several tries.",
-        figure=intervals(beyond, "axis", reference=0)._replace(test=beyond),
-        needs="analogies that are answered in all contexts",
-    )
-
-
+_analogies = partial(
+    _by_axis,
+    name="Analogies by axis",
+    caption="How much more the bad word completes analogies on looks of low status, less the "
+    "same of animals and things",
+    how_to_read="An interval right of 0 is the stereotype, beyond what the words mean of "
+    "animals and things.",
+    caveat="Some axes have few analogies, which share their groups and words, so that their "
+    "intervals are wide; several axes are several tries.",
+    needs="analogies that are answered in all contexts",
+)
 ANALOGY = (
     _table_2(
         Column("calibrated_preferences", "% calibrated", "%"),
         Column("directed_preferences", "% directed (50 is no bias)", "%"),
     ),
-    _axes("log_odds_beyond_words", "directed_log_odds", "nats"),
+    _analogies("log_odds_beyond_words", "directed_log_odds", "nats"),
 )
 ANALOGY_GENERATED = (
     _table_2(
         Column("calibrated_gap", "Less content-free", "points"),
         Column("directed_gap", "Less swapped (0 is no bias)", "points"),
     ),
-    _axes("gap_beyond_words", "directed_gap", "points"),
+    _analogies("gap_beyond_words", "directed_gap", "points"),
 )
