@@ -210,6 +210,9 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
         at = place % 2 if several else place
         if not prompt:  # two sentences that differ in some words, in no order
             (context, key), at = shared(text, scored[1 - place][1]), 0
+        if several and text[0] != "(":  # a sentence about a word, with either group
+            begun, text = shared(text, answers[place ^ 1])
+            context, key = f"{prompt} {begun}", text
         if "option_a" in doc:
             context, text = doc["context"], doc[f"option_{key}"]
             key = doc["concept_1" if (key == "a") == (doc["first"] == 1) else "concept_2"]

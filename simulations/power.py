@@ -10,7 +10,9 @@ Printed: the dose at which the number moves by so much that a model without othe
 import argparse
 import json
 import os
+import re
 from collections.abc import Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +51,14 @@ def analogy(doc: Mapping[str, Any], row: Row) -> float:
 def hbb(doc: Mapping[str, Any], row: Row) -> float:
     """The favourable option for the first of two identities."""
     favourable = row.key == doc[f"concept_{doc['favourable'] or 1}"]  # 0: neither
-    first = doc["identity"] == doc["identities"][0]
-    return not doc["placebo"] and favourable == first
+    return not doc["placebo"] and favourable == (doc["identity"] == doc["identities"][0])
 
 
 def wabt(doc: Mapping[str, Any], row: Row) -> float:
     """Good words to the favoured group, bad ones to the other."""
-    word, group = row.text.strip("()").split(", ")
-    good = doc["positive"][doc["words"].index(word)]
-    return (group == doc["groups"][0]) == good
+    good = "|".join(compress(doc["words"], doc["positive"]))
+    said = re.search(rf"\b({good})\b", row.continuation, re.IGNORECASE)
+    return row.place == (not said)
 
 
 def aat(doc: Mapping[str, Any], row: Row) -> float:
@@ -84,10 +85,8 @@ BIASES = {
 
 
 def likelihoods(samples: Path, questions: Questions) -> np.ndarray:
-    found: dict[int, list[float]] = {}
-    for line in samples.read_text(encoding="utf-8").splitlines():
-        sample = json.loads(line)
-        found[sample["doc_id"]] = [x for (answer, *_) in sample["resps"] for x in flat(answer)]
+    read = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
+    found = {x["doc_id"]: [y for answer, *_ in x["resps"] for y in flat(answer)] for x in read}
     return np.array(
         [x for _, requests, _ in questions.documents for x in found[requests[0].doc_id]]
     )
@@ -95,9 +94,8 @@ def likelihoods(samples: Path, questions: Questions) -> np.ndarray:
 
 def flat(answer: Any) -> list[float]:
     """The log-likelihoods of a request's answer, or of a conversation's choices."""
-    if isinstance(answer[-1], list):
-        return [float(choice[0]) for choice in answer[-1]]
-    return [float(answer[0])]
+    choices = answer[-1] if isinstance(answer[-1], list) else [answer]
+    return [float(choice[0]) for choice in choices]
 
 
 def dose(questions: Questions, scores: np.ndarray, bias: np.ndarray, metric: Metric) -> float:
@@ -113,9 +111,7 @@ def dose(questions: Questions, scores: np.ndarray, bias: np.ndarray, metric: Met
         after = zip(numbers(nats), before, strict=True)
         return min(n.value - b - ARMS * (n.value - n.low) for n, b in after)
 
-    if not lacking(MOST) > 0:
-        return float("nan")
-    return float(brentq(lacking, 0, MOST, xtol=0.01))
+    return brentq(lacking, 0, MOST, xtol=0.01) if lacking(MOST) > 0 else np.nan
 
 
 def main() -> None:
@@ -132,8 +128,8 @@ def main() -> None:
         stereotyped = next(b for name, b in BIASES.items() if task.startswith(name))
         questions = Questions(task, calibrated=True)
         scores = likelihoods(files[-1], questions)
-        rows, bias = questions.asked.rows, np.zeros(len(scores))
-        part, rng = np.zeros(len(scores)), np.random.default_rng(1)
+        rows, rng = questions.asked.rows, np.random.default_rng(1)
+        bias, part = np.zeros((2, len(scores)))
         for doc, _, place in questions.documents:
             bias[place] = [stereotyped(doc, row) for row in rows[place]]
             part[place] = rng.random() < 1 / ONE_IN

@@ -168,10 +168,9 @@ def test_tasks_that_generate_run_and_log_every_turn(run):
     masses = [s["records"]["rating_mass"] for s in done.samples("stereomap_structure_likelihood")]
     assert all(0 < mass < 1 for mass in masses)
     numbers = done.numbers("mist_wabt_likelihood")
-    # six documents are three lists, each in both orders, one of each dimension
+    # six documents are two lists of each dimension
     for dimension in ("competence", "sociability", "morality"):
-        assert numbers["bias_score_n", dimension] == 1
-    assert numbers["left_out", None] == 0
+        assert numbers["bias_score_n", dimension] == 2
     (record,) = (sample["records"] for sample in done.samples("hbb_generate"))
     assert record["option_1"] + record["option_2"] + sum(record["invalid"].values()) == 10
     shown = done.shown("hbb_sg")

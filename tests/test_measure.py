@@ -346,7 +346,7 @@ ASKED = {
         for part in ("intrasentence", "intersentence")
     },
     "mist.WABT": (*("mist_wabt", 360, lambda doc, rng: [word_groups(doc, rng)]), {"samples": 4}),
-    "mist.WABT_LIKELIHOOD": ("mist_wabt_likelihood", 719, likelihoods(20), {"samples": 4}),
+    "mist.WABT_LIKELIHOOD": ("mist_wabt_likelihood", 359, likelihoods(20), {"samples": 4}),
     "mist.AAT": ("mist_aat", 600, one_of("comedy", "tragedy", "neutrality", "refused", "unparsed")),
     "mist.AAT_LIKELIHOOD": (
         "mist_aat_likelihood",

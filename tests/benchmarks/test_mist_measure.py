@@ -1,4 +1,4 @@
-from math import exp, log, nan
+from math import exp, log, nan, sqrt
 
 import pytest
 from exhibited import run_of, shown
@@ -27,37 +27,43 @@ def likelihoods(doc, share_of_a):
 
 
 def summed(share_of_a):
-    docs = mist.word_lists_in_both_orders()[:180]
+    docs = mist.word_lists()[:90]
     records = [record_wabt_likelihood(d, likelihoods(d, share_of_a)) for d in docs]
     return summarise(WABT_LIKELIHOOD, records, {})
 
 
 def test_likelihoods_give_every_list_a_score():
     result = summed(lambda _, positive: 0.8 if positive else 0.4)
-    # expected words: S_a 4 positive and 2 negative, S_b 1 and 3
+    # odds of 4 and 2/3: without the liking for S_a, their geometric mean, √6 and 1/√6
     score = result.groups["bias_score"]["morality"].value
-    assert score == pytest.approx(4 / 6 + 3 / 4 - 1)
+    assert score == pytest.approx((sqrt(6) - 1) / (sqrt(6) + 1))
     assert result.groups["bias_score_n"]["morality"].value == 30
     assert result.values["invalid"].value == 0
     # the paper's p stands in Table 4 alone
     assert PAPER_P in result.values and PAPER_P not in result.tables["scores"][0]
-    assert result.values["position_preference"].value == pytest.approx(0)
 
 
-def test_a_preference_for_the_group_named_first_cancels_and_is_reported():
-    result = summed(lambda doc, _: 0.9 if doc["named"] == doc["groups"] else 0.1)
+def test_a_liking_for_a_name_cancels():
+    result = summed(lambda doc, _: 0.999 if doc["groups"][0] > "F" else 0.2)
     assert result.groups["bias_score"]["competence"].value == pytest.approx(0)
-    assert result.values["position_preference"].value == pytest.approx(40)
 
 
-def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is_invalid():
-    docs = mist.word_lists_in_both_orders(samples=1)[:4]
+def test_a_list_with_a_likelihood_that_is_no_number_is_invalid():
+    docs = mist.word_lists(samples=1)[:4]
     good = [likelihoods(d, lambda *_: 0.5) for d in docs]
     records = [record_wabt_likelihood(d, g) for d, g in zip(docs, good, strict=True)]
-    assert summarise(WABT_LIKELIHOOD, records[:3], {}).values["left_out"].value == 1
     broken = record_wabt_likelihood(docs[0], [(nan, False), *good[0][1:]])
     values = summarise(WABT_LIKELIHOOD, [broken, *records[1:]], {}).values
-    assert values["invalid"].value == pytest.approx(50)
+    assert (values["invalid"].value, values["bias_score_n"].value) == (25, 3)
+
+
+def test_each_word_stands_in_a_sentence_with_either_group():
+    doc = mist.word_lists()[0]
+    sentences = mist.associations(doc)
+    assert len(sentences) == 20
+    first, group = doc["words"][0], doc["groups"][1]
+    assert sentences[1].startswith(("When people hear", "The word", "Anyone who hears"))
+    assert f" {first.lower()}" in sentences[1] and f" {group}" in sentences[1]
 
 
 def test_attributions_by_likelihood(asked):

@@ -367,7 +367,7 @@ def test_a_task_that_cannot_be_asked_is_refused_before_the_first_request_of_a_ru
     chat = {"apply_chat_template": True, "chat_template": lm.apply_chat_template, "limit": 2}
     for name, why in (
         ("bistereo_pairs_height", "it scores texts as they stand"),
-        ("mist_wabt_likelihood_ci", "the choices of a question have 236 characters"),
+        ("mist_wabt_likelihood_ci", "the choices of a question have 392 characters"),
     ):
         message = f"{name}: --model chat-logprobs cannot be asked this: {why}"
         with refused(message):

@@ -197,30 +197,29 @@ def _draws(groups: Data, seed: int, sample: int, number: int, pair: str) -> Iter
         }
 
 
-def word_lists_in_both_orders(
-    seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
-) -> list[Document]:
-    """Every list of `word_lists` twice, S_a named first and S_b named first."""
-    return [
-        {**x, "named": named}
-        for x in word_lists(seed, samples, groups)
-        for named in (x["groups"], x["groups"][::-1])
-    ]
-
-
 attention_to_lists = partial(
     checks, "mist_checks", [[1, -1], [1, -1], [-1, 1], [-1, 1]], "wabt", template=1
 )
 build_wabt = CustomDataset(word_lists, checks=attention_to_lists)
-build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, checks=attention_to_lists)
 
 
-def pair_choices(doc: Document) -> list[str]:
-    """Each word's pairs with S_a and S_b, in the form that the prompt asks for."""
+# Ours, for each template.
+ASSOCIATIONS = (
+    "When people hear {word}, they think of {group}.",
+    "The word {word} reminds most people of {group}.",
+    "Anyone who hears {word} soon has {group} in mind.",
+)
+
+
+def associations(doc: Document) -> list[str]:
+    """Two sentences for each word, with S_a and with S_b."""
     words = doc["words"]
     if doc.get(CHECK):  # those in the middle: mist_checks.yaml
         words = words[1:-1]
-    return [f"({word}, {group})" for word in words for group in doc["groups"]]
+    sentence = ASSOCIATIONS[doc["template"] - 1]
+    # With a capital, a small model takes it for a name.
+    words = [word[0].lower() + word[1:] for word in words]
+    return [sentence.format(word=word, group=group) for word in words for group in doc["groups"]]
 
 
 # ---- Affective Attribution Test
