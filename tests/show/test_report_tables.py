@@ -37,7 +37,7 @@ NUMBERS = [
 
 def run(task="mist_wabt", **changes):
     tables = {"numbers": NUMBERS}
-    one = Run("m", "m", task, "1.2", None, {}, None, 10, (), {}, tables, (), {}, Path("r.json"))
+    one = Run("m", "m", task, "1.3", None, {}, None, 10, (), {}, tables, (), {}, Path("r.json"))
     return one._replace(**{"generation": sent(task), **changes})
 
 
