@@ -55,6 +55,6 @@ def test_the_scripts_run_parts_side_by_side_and_merge_them_into_the_whole(root, 
     lm = RuleLM(lambda *texts: -1 - chance(*texts))
     whole = ask(tmp_path / "whole", "chance", lm, task, metadata={"samples": 1})
     cells = json.loads(whole.read_text())["configs"][task]["cells"]
-    documents = {"original": 180 + 12, "effective": 180 + 12}  # 12 attention checks
+    documents = {"original": 90 + 12, "effective": 90 + 12}  # 12 attention checks
     assert merged["n-samples"][task] == documents
     assert json.dumps(cells).replace("NaN", "null") == json.dumps(merged["configs"][task]["cells"])
