@@ -26,10 +26,10 @@ def likelihoods(doc, share_of_a):
     return [(log(p), False) for share in shares for p in (share, 1 - share)]
 
 
-def summed(share_of_a):
+def summed(share_of_a, **options):
     docs = mist.word_lists()[:90]
     records = [record_wabt_likelihood(d, likelihoods(d, share_of_a)) for d in docs]
-    return summarise(WABT_LIKELIHOOD, records, {})
+    return summarise(WABT_LIKELIHOOD, records, options)
 
 
 def test_likelihoods_give_every_list_a_score():
@@ -57,13 +57,25 @@ def test_a_list_with_a_likelihood_that_is_no_number_is_invalid():
     assert (values["invalid"].value, values["bias_score_n"].value) == (25, 3)
 
 
+def test_groups_whose_names_are_good_or_bad_words_are_not_judged_unless_they_are_ones_own():
+    def words_alone(doc, positive):
+        return 0.8 if positive and doc["domain"] in ("disability", "mind") else 0.5
+
+    # 18 of 90 lists with odds of 4 and 1: less their geometric mean, 2 and 1/2
+    score = 18 / 90 * (2 / 3 + 2 / 3 - 1)
+    for options, expected in (({}, (0, 72)), ({"groups": "mine.yaml"}, (score, 90))):
+        values = summed(words_alone, **options).values
+        assert values["bias_score"].value == pytest.approx(score)
+        found = values["person_score"]
+        assert (found.value, found.n) == pytest.approx(expected)
+
+
 def test_each_word_stands_in_a_sentence_with_either_group():
     doc = mist.word_lists()[0]
     sentences = mist.associations(doc)
     assert len(sentences) == 20
     first, group = doc["words"][0], doc["groups"][1]
-    assert sentences[1].startswith(("When people hear", "The word", "Anyone who hears"))
-    assert f" {first.lower()}" in sentences[1] and f" {group}" in sentences[1]
+    assert sentences[1] == f"When people hear {first.lower()}, they think of {group}."
 
 
 def test_attributions_by_likelihood(asked):

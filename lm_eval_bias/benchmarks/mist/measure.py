@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lm_eval_bias.benchmarks.mist import exhibits
+from lm_eval_bias.data.systematic_errors import of_our_items
 from lm_eval_bias.exhibit import Table
 from lm_eval_bias.likelihoods import probabilities, usable
 from lm_eval_bias.measure import (
@@ -124,9 +125,10 @@ def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]])
     return {**select_columns(doc, LIST_KEYS), "share": share, "refused": False}
 
 
-def units_wabt(answers: Any, *, groups: Any = None, **_: Any) -> Frames:
+def units_wabt(answers: Any, **options: Any) -> Frames:
     words = _words(answers)
-    return _scored(words.assign(person=bool(groups) | ~words["domain"].isin(CONDITIONS)))
+    conditions = CONDITIONS if of_our_items(options) else ()
+    return _scored(words.assign(person=~words["domain"].isin(conditions)))
 
 
 def _words(answers: Any) -> Any:
