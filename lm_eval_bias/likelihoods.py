@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from math import exp, inf, isnan, log, nan
+from math import exp, inf, nan
 from typing import Any
 
 logger = logging.getLogger(__name__)
@@ -19,20 +19,15 @@ class Read(float):
 
     shown: the probability of all of them. how: "unseen" if none was the answer's, so this is the
     most that it can be; "first token" if the others were not asked; HIDDEN if no answer was shown;
-    THOUGHT if a thought comes first; or "". without: the log-likelihood if no unseen answer has any
-    probability.
+    THOUGHT if a thought comes first; or "".
     """
 
     shown: float
     how: str
-    without: float
 
-    def __new__(
-        cls, value: float, shown: float = nan, how: str = "", without: float | None = None
-    ) -> Read:
+    def __new__(cls, value: float, shown: float = nan, how: str = "") -> Read:
         read = super().__new__(cls, value)
         read.shown, read.how = shown, how
-        read.without = value if without is None else without
         return read
 
     @classmethod
@@ -49,7 +44,7 @@ class Read(float):
             return [cls.without_unseen(part) for part in results]
         if not isinstance(results, cls):
             return results
-        return -inf if results.how == "unseen" else results.without
+        return -inf if results.how == "unseen" else results
 
 
 class Thought(str):
@@ -109,35 +104,3 @@ def warn_of_bytes(units: Any) -> None:
             by_bytes,
             len(units),
         )
-
-
-def made_exclusive(
-    likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]
-) -> list[Likelihood]:
-    """The likelihoods of choices as events that exclude one another.
-
-    longer: for each choice its next longer ones, which begin with its tokens; their probabilities
-    are taken from its own: minus infinity where nothing remains, NaN where one is no number. A
-    choice is greedy only if no longer one is. Where a longer one is unseen, a seen choice has its
-    least value, an unseen one its greatest.
-    """
-    result = []
-    for (value, greedy), others in zip(likelihoods, longer, strict=True):
-        if others:
-            taken = [likelihoods[i][0] for i in others]
-            least = _less(value, taken)
-            if isinstance(value, Read):
-                most = _less(value, Read.without_unseen(taken))
-                end = most if value.how == "unseen" else least
-                value = Read(end, value.shown, value.how, most)
-            else:
-                value = least
-        result.append((value, greedy and not any(likelihoods[i][1] for i in others)))
-    return result
-
-
-def _less(value: float, taken: Sequence[float]) -> float:
-    if value == -inf:
-        return value
-    rest = 1 - sum(exp(min(other - value, 700.0)) for other in taken)
-    return nan if isnan(rest) else value + log(rest) if rest > 0 else -inf

@@ -204,7 +204,7 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
     rows = []
     several = isinstance(doc.get("words"), list)
     answers = [text.strip() for _, text in scored]
-    numbers = all(text.isdigit() for text in answers)
+    numbers = "adjective" in doc or all(text.isdigit() for text in answers)
     for place, (prompt, continuation) in enumerate(scored):
         context, text, key = prompt, continuation.strip(), continuation.strip()
         at = place % 2 if several else place

@@ -216,7 +216,7 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command,
     """Two runs on different documents, and copies of the first with another option or model."""
     task, lm = "empathy_religion", RuleLM(say=lambda _: "The answer is 70.")
     for i in (0, 1):
-        documents, metadata = {task: [*range(61 * i, 61 * i + 61)]}, {"missing": "pairwise"}
+        documents, metadata = {task: [*range(100 * i, 100 * i + 100)]}, {"missing": "pairwise"}
         ask(tmp_path / str(i), "a", lm, task, metadata=metadata, samples=documents)
     first, second = sorted(tmp_path.glob("?/a/samples_*"))
     output = tmp_path / "merged.json"

@@ -5,7 +5,6 @@ with `hf-prefix`.
 """
 
 import json
-import re
 from functools import cache
 from math import exp
 
@@ -175,21 +174,6 @@ def test_tasks_that_generate_run_and_log_every_turn(run):
     assert record["option_1"] + record["option_2"] + sum(record["invalid"].values()) == 10
     shown = done.shown("hbb_sg")
     assert shown["instances,none"] == 2 and 0 < shown["mean_difference,none"] < 100
-
-
-@pytest.mark.slow
-def test_the_greedy_number_of_a_scale_is_generated(run):
-    scored = run("chat, shared").samples("empathy_religion_likelihood")
-    generated = run("chat, shared").samples("empathy_religion")
-    for a, b in zip(scored, generated, strict=True):
-        persona = f"<|im_start|>system\nYou are {b['doc']['perceiver']}.\nYour task is to rate"
-        assert b["arguments"]["gen_args_0"]["arg_0"].startswith(persona)
-        assert 0 < a["records"]["number_mass"] < 1 and len(a["resps"][0][0][0]) == 101
-        # what follows the number is not scored
-        number = re.match(r"\s*(\d+)", b["resps"][0][0][0])
-        flags = [flag in (True, "True") for _, flag in a["resps"][0][0][0]]
-        greedy = flags.index(True) if True in flags else None
-        assert greedy == (int(number[1]) if number else None)
 
 
 def test_the_metrics_follow_from_the_logged_samples(run):

@@ -273,14 +273,11 @@ def word_groups(doc, rng):
     )
 
 
-def numbers_from_0_to_100(doc, rng):
-    """About 70 in one's own group and 30 in others, more or less surely; now and then no number at
-    all."""
-    mean = (70 if doc["perceiver"] == doc["experiencer"] else 30) + rng.randrange(-20, 20)
+def sentences_of_emotion(doc, rng):
+    """More emotion in one's own group, more or less surely; now and then no number at all."""
+    rise = (1 if doc["perceiver"] == doc["experiencer"] else -1) + rng.random()
     broken = rng.random() < 0.0006
-    return [
-        [[(nan if broken else -log(101) - abs(n - mean) * rng.random(), False) for n in range(101)]]
-    ]
+    return [[[(nan if broken else -9 + n * rise - rng.random(), False) for n in range(5)]]]
 
 
 def joint_likelihoods(doc, rng):
@@ -365,7 +362,7 @@ ASKED = {
     "empathy.LIKELIHOOD": (
         "empathy_race_likelihood",
         (19**2 + 8**2) * 14 + 5,
-        numbers_from_0_to_100,
+        sentences_of_emotion,
     ),
 }
 for part in ("original", "extended", "structure", "emotion", "behavior"):

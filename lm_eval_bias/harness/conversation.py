@@ -6,7 +6,7 @@ then turn 2, and so on.
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache, lru_cache, partial
 from inspect import signature
 from math import nan
@@ -17,13 +17,12 @@ import jinja2.meta
 
 from lm_eval_bias.answers.reasoning import beginning, without_reasoning
 from lm_eval_bias.harness import compat, early, token_counts
-from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import ENVIRONMENT, Config, template
-from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought, whole_prompts
-from lm_eval_bias.likelihoods import Likelihood, Thought, made_exclusive
+from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought
+from lm_eval_bias.likelihoods import Likelihood, Thought
 from lm_eval_bias.measure import logging_disabled
 from lm_eval_bias.usage import UsageError
 
@@ -45,9 +44,9 @@ class Conversation:
 
     instance: its arguments are the first prompt and a plan: "turns", each with "user" or
     "user_template" (over columns and `answers`) and "generation_kwargs" or, in the last one,
-    "choices" and "exclusive"; "system", text or None; "chat", whether to use the chat template. A
-    turn that "thinks" is the model's thought, and the two after it have the choices "behind"
-    `EMPTY` and `OWN`.
+    "choices"; "system", text or None; "chat", whether to use the chat template. A turn that
+    "thinks" is the model's thought, and the two after it have the choices "behind" `EMPTY` and
+    `OWN`.
     """
 
     def __init__(self, instance: Any, apply: Any) -> None:
@@ -154,8 +153,6 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
     thinks = any("behind" in s.turn for s, _ in turns)
     name = token_counts.REQUEST if thinks else "loglikelihood"
     ask = getattr(lm, f"{name}{IN_CHAT * chat}")
-    with whole_prompts(lm) if chat else nullcontext():
-        longer = nesting(lm)
     for start in range(0, len(turns), size):
         part = [
             (s, p, [f"{'' if chat else ' '}{choice}" for choice in s.turn["choices"]])
@@ -169,13 +166,12 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
             ]
         with _as_written(lm, thinks):
             likelihoods = iter(ask(requests))
-        for s, p, choices in part:
+        for s, _, choices in part:
             kept = 4 if s.turn.get("counted") else 2
             answer: list[Any] = [tuple(next(likelihoods))[:kept] for _ in choices]
             if s.behind[s.turn.get("behind", "")] is None:
                 answer = [(nan, *others) for _, *others in answer]
-            exclusive = s.turn.get("exclusive")
-            s.answers.append(made_exclusive(answer, longer(p, choices)) if exclusive else answer)
+            s.answers.append(answer)
 
 
 compat.add_request_type(REQUEST, early.asked_first(conversation))

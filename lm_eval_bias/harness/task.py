@@ -98,8 +98,7 @@ class BiasTask(Base):
     message and chat template. `sentences`: two columns or templates, `sentences`, each beside the
     other, as they stand. `turns`: a conversation, `turns` with `user`, a template over columns and
     earlier `answers`, and optional `generation_kwargs`; with `doc_to_choice` the last turn is
-    scored, and `exclusive_choices: true` takes from a choice the probability of longer choices that
-    extend it.
+    scored.
 
     options: a `TaskOptions`, which checks `--metadata`; `temperature` and `repeats` also apply to
     the generation, and so does `--metadata reasoning=true` of all tasks that generate; others score
@@ -203,7 +202,6 @@ class BiasTask(Base):
         if output_type := OUTPUT_TYPES[self.request]:
             config["output_type"] = output_type
         self._likelihood, self.turns = "loglikelihood", list[Config]()
-        self.exclusive = bool(config.pop("exclusive_choices", False))
         if self.request in (COUNTED, TEXTS):
             self._likelihood = token_counts.REQUEST
         elif self.request == SENTENCES:
@@ -389,7 +387,7 @@ class BiasTask(Base):
         ] or [{"user": self.doc_to_text(doc)}]
         if self.config.doc_to_choice is not None:
             choices = [str(choice) for choice in self.doc_to_choice(doc)]
-            scored = {"choices": choices, "exclusive": self.exclusive}
+            scored: Config = {"choices": choices}
             if self.thinks:
                 turns[-1] |= {"generation_kwargs": now, "thinks": True}
                 scored |= {"counted": self.request == COUNTED}
@@ -562,8 +560,6 @@ class BiasTask(Base):
             config["sentences"] = self.sentences
         if self.request == TURNS:
             config["turns"] = self.turns
-            if self.exclusive:
-                config["exclusive_choices"] = True
         if self._cells:
             config["cells"] = self._cells
         if self._error is not None:

@@ -7,8 +7,7 @@ from inspect import signature
 from typing import Any
 
 from lm_eval_bias.harness import compat, whole_prompt
-from lm_eval_bias.harness.choices import by_end_of_prompt
-from lm_eval_bias.harness.whole_prompt import NO_LIKELIHOODS
+from lm_eval_bias.harness.whole_prompt import NO_LIKELIHOODS, by_end_of_prompt
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)

@@ -5,14 +5,13 @@ factor P(white space behind "assistant"). Here the answer stands behind all toke
 when a model writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.choices import by_end_of_prompt
 from lm_eval_bias.usage import UsageError
 
 NO_LIKELIHOODS = (
@@ -22,6 +21,20 @@ IN_CHAT = "_in_chat"
 """The end of a request type whose prompts a chat template made."""
 # Texts that white space and letters behind them seldom merge with.
 _BEFORE = ("", "\n", "(", ":", "1")
+
+
+def by_end_of_prompt(function: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """A function of a prompt and what follows it, whose values depend on the prompt's end and are
+    kept."""
+    known: dict[Any, Any] = {}
+
+    def kept(prompt: str, rest: Any) -> Any:
+        key = prompt[-32:], rest
+        if key not in known:
+            known[key] = function(prompt, rest)
+        return known[key]
+
+    return kept
 
 
 class WholePrompt:

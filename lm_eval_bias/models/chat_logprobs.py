@@ -158,7 +158,7 @@ class ChatLogprobs(LocalChatCompletion):
     tok_encode = LocalCompletionsAPI.tok_encode
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[tuple, tuple[bytes, ...]]:
-        """For `choices.nesting`: the tokens that a choice was read from."""
+        """For counts: the tokens that a choice was read from."""
         return (), self.paths.get(continuation, (continuation.encode(),))
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:

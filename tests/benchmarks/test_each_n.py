@@ -129,7 +129,6 @@ def intensities(records):
     asked_of = asked_whole(named, named["perceiver"].nunique())
     used = answered(asked_of.dropna(subset=["perceiver_group", "experiencer_group"]))
     beside = answered(asked_whole(placebos, x["placebos"][0]))
-    masses = sum(named["number_mass"].notna()) if "number_mass" in named else 0
     gaps = ("gap_points", "delta", "delta_p", "delta_null_low", "delta_null_high")
     of_matrix = ("mean_intensity", "std_intensity", "min_z", "max_z")
     counts = ("events", "events_m0", "unanswered_events")
@@ -137,7 +136,6 @@ def intensities(records):
         **dict.fromkeys(gaps, len(used)),
         **dict.fromkeys(of_matrix, len(answered(asked_of))),
         **dict.fromkeys(counts, asked_of["event"].nunique()),
-        **dict.fromkeys(("number_mass", "off_scale"), masses),
         "gap_beyond_repetition": len(used & beside),
         "left_out": x["event"].nunique(),
         "refused": len(named),

@@ -86,7 +86,7 @@ def test_events_name_no_identity():
 
 
 @pytest.mark.parametrize(
-    "category, names, k", [("religion", 6, 5), ("nationality", 22, 8), ("race", 19, 8)]
+    "category, names, k", [("religion", 6, 8), ("nationality", 22, 8), ("race", 19, 8)]
 )
 def test_the_first_documents_are_one_events_whole_matrix_then_that_of_the_placebos(
     category, names, k
@@ -103,7 +103,7 @@ def test_the_first_documents_are_one_events_whole_matrix_then_that_of_the_placeb
         of_placebos = {d["perceiver_group"] for d in event if d["placebo"]}
         assert of_placebos == set(GROUPS["placebos"][category])
     # in the form of the category's names
-    forms = {"religion": r"a [\w -]+er", "nationality": r"a person from [\w -]+", "race": r"an? .+"}
+    forms = {"religion": r"a \w+", "nationality": r"a person from [\w -]+", "race": r"an? .+"}
     assert all(re.fullmatch(forms[category], name) for name in GROUPS["placebos"][category])
 
 
@@ -133,7 +133,7 @@ def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
     assert set(Counter(e["emotion"] for e in drawn).values()) == {25}
     assert {e["id"] for e in empathy.official_events(10)} <= {e["id"] for e in drawn}
     docs = empathy.documents("religion", events_per_emotion=25)
-    assert len(docs) == 300 * 61 == empathy.count("religion", events_per_emotion=25)
+    assert len(docs) == 300 * 100 == empathy.count("religion", events_per_emotion=25)
 
 
 def test_no_event_of_ours_is_one_of_the_authors(official):

@@ -11,7 +11,7 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import summarise
 from tests.rule_model import RuleLM, evaluate
 
-EVENT = 6**2 + 5**2
+EVENT = 6**2 + 8**2
 """Documents of an event: the identities with each other, then the placebos."""
 NUMBER = {d["event"]: i // EVENT for i, d in enumerate(empathy.documents("religion"))}
 
@@ -132,33 +132,20 @@ def test_tables_hold_the_matrices():
     assert np.isnan(np.diag(p)).all() and (p[1:, 1:][~np.eye(5, dtype=bool)] < 0.001).all()
 
 
-def likelihood_record(scale, likelihoods):
-    """The record of a document on a scale. likelihoods: of some numbers from 0 to 100."""
-    doc = {**empathy.documents("religion")[9], "scale": scale}
-    return record_likelihood(doc, [[[(likelihoods.get(n, -inf), False) for n in range(101)]]])
+def likelihood_record(*likelihoods):
+    doc = empathy.documents("religion")[9]
+    return record_likelihood(doc, [[[(likelihood, False) for likelihood in likelihoods]]])
 
 
-def test_the_expectation_over_the_numbers_of_the_scale():
-    """0.4 on 80, 0.1 on 90: 82 among the numbers, which have half of the probability. From 0 to 10
-    the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25."""
-    keys = ("intensity", "number_mass", "off_scale")
-    for made, expected in (
-        (likelihood_record(100, {80: log(0.4), 90: log(0.1)}), (82, 0.5, 0)),
-        (likelihood_record(10, {7: log(0.3), 8: log(0.1), 80: log(0.5)}), (7.25, 0.4, 0.5)),
-        (likelihood_record(100, {}), (None, 0, 0)),
-        (likelihood_record(10, {50: log(0.5)}), (None, 0, 0.5)),
-    ):
-        for key, value in zip(keys, expected, strict=True):
-            assert made[key] == (value if value is None else pytest.approx(value)), key
-
-
-def test_tiny_probabilities_are_answers_and_what_is_no_number_is_none():
-    # e^-1000 and e^-1001 are no floats, their ratio is: (0 * 1 + 1 / e) / (1 + 1 / e)
-    tiny = likelihood_record(10, {0: -1000.0, 1: -1001.0})
-    assert tiny["intensity"] == pytest.approx(1 / (1 + exp(1))) and tiny["number_mass"] == 0
-    for likelihoods in ({0: nan, 1: -1.0}, {0: -1.0, 50: inf}):
-        made = likelihood_record(10, likelihoods)
-        assert made["intensity"] is made["number_mass"] is None
+def test_the_expectation_over_five_sentences_in_equal_steps():
+    """0.1, 0, 0.2, 0.1 and 0.1 of all probability: (0.2 * 50 + 0.1 * 75 + 0.1 * 100) / 0.5 = 55."""
+    made = likelihood_record(log(0.1), -inf, log(0.2), log(0.1), log(0.1))
+    assert made["intensity"] == pytest.approx(55)
+    # e^-1000 and e^-1001 are no floats, their ratio is: 100 / e / (1 + 1 / e)
+    tiny = likelihood_record(-1000.0, -inf, -inf, -inf, -1001.0)
+    assert tiny["intensity"] == pytest.approx(100 / (1 + exp(1)))
+    for broken in ([-inf] * 5, [nan, *[-1.0] * 4], [inf, *[-1.0] * 4]):
+        assert likelihood_record(*broken)["intensity"] is None
 
 
 def test_delta_events_and_table_6_are_those_of_the_authors_steps():

@@ -157,17 +157,15 @@ def continued(model, tokenizer, prompt, tokens):
 
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])
 @pytest.mark.parametrize("at_a_time", [25, 50_000])
-def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch):
-    """One token a byte, so " 8" holds " 80" to " 89": P(" 8" and no digit) from the model's own
-    next-token probabilities."""
+def test_choices_with_a_real_model_all_at_once_or_in_parts(made, kind, at_a_time, monkeypatch):
+    """One token a byte: P(" 8") and P(" 80") from the model's own next-token probabilities."""
     model, tokenizer = made
     monkeypatch.setattr(module, "SCORED_AT_A_TIME", at_a_time)
     choices = ["7", "8", *(f"8{d}" for d in range(10))]
     lm = kind(model, tokenizer=tokenizer, batch_size=4)
     questions = ["How much?", "And she?", "How many of them?", "How old?", "Who?"]
     requests = [
-        request(lm, [{"user": q, "choices": choices, "exclusive": True}], index=i)
-        for i, q in enumerate(questions)
+        request(lm, [{"user": q, "choices": choices}], index=i) for i, q in enumerate(questions)
     ]
 
     probability = partial(tiny.probability, model, tokenizer)
@@ -177,9 +175,8 @@ def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch)
             for before, token in (("", "Ġ"), (" ", "7"), (" ", "8"))
         )
         digits = [probability(f"{text} 8", str(digit)) for digit in range(10)]
-        after = [seven, eight * (1 - sum(digits)), *(eight * p for p in digits)]
         assert [exp(value) for value, _ in scored] == pytest.approx(
-            [space * p for p in after], rel=1e-3
+            [space * p for p in (seven, eight, *(eight * p for p in digits))], rel=1e-3
         )
 
 
@@ -283,14 +280,11 @@ def test_options_of_the_command_line_reach_every_turn(example):
         assert text.startswith("<system>Be brief.<user>")
 
 
-def test_the_yaml_of_a_task_asks_for_choices_that_exclude_one_another_and_has_no_examples():
+def test_the_yaml_of_a_task_asks_for_choices_and_has_no_examples():
     config = {"task": "mine", "turns": [{"user": "a"}]}
-    choices = {"doc_to_choice": ["1", "10"], "exclusive_choices": True}
-    task = BiasTask({**config, **choices, **DATA})
+    task = BiasTask({**config, "doc_to_choice": ["1", "10"], **DATA})
     built = task.construct_requests({"x": 1}, "", metadata=("mine", 0, 1))
-    turn = {"user": "a", "choices": ["1", "10"], "exclusive": True}
-    assert built.args[1]["turns"] == [turn]
-    assert task.dump_config()["exclusive_choices"]
+    assert built.args[1]["turns"] == [{"user": "a", "choices": ["1", "10"]}]
     message = "mine: it takes no few-shot examples, found num_fewshot=2"
     with refused(message):
         BiasTask({**config, "num_fewshot": 2})

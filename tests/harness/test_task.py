@@ -129,7 +129,7 @@ def test_every_task_and_group_loads_and_is_tagged():
     for group, names in groups.items():
         assert sorted(manager.task_index[group].cfg["task"]) == sorted(names)
         assert set(names) <= known
-    assert {f"{n}{k}_likelihood" for n in EMPATHY for k in ("_s1", "_official")} <= known
+    assert {f"{n}{k}_likelihood" for n in EMPATHY for k in ("", "_official")} <= known
 
 
 def groups_named(prompt):
@@ -293,28 +293,28 @@ PERCEIVER = re.compile(r"You are (.*?)\.\nYour task")
 EXPERIENCER = re.compile(r"following narrative, (.*?) describes")
 
 
-def test_the_expectation_of_the_scale_by_likelihood():
-    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8; 100 is off the scale. The
-    limit cuts the third event."""
+def test_the_expectation_of_sentences_by_likelihood():
+    """0.2 on very, 0.2 on extremely for one's own, 0.4 on very for others: 87.5 and 75. The limit
+    cuts the third event."""
 
     def rule(context, choice):
-        perceiver, experiencer = (p.search(context)[1] for p in (PERCEIVER, EXPERIENCER))
+        perceiver, experiencer = re.search(
+            r"You are (.*?)\..* shared by (.*?),", context, re.S
+        ).groups()
         own = perceiver == experiencer != "a person"
-        number = int(choice)
-        assert context.endswith("Emotion intensity:") and choice == f" {number}"
-        assert "to 10 (extremely)" in context
-        weights = {8: 0.2, 9: 0.2, 100: 0.1} if own else {8: 0.4, 100: 0.1}
-        return math.log(weights.get(number, 1e-30))
+        degree = choice.removeprefix(" The person was ").split()[0]
+        assert context.endswith("while experiencing the event?")
+        weights = {"very": 0.2, "extremely": 0.2} if own else {"very": 0.4}
+        return math.log(weights.get(degree, 1e-30))
 
-    task = "empathy_religion_s1_likelihood"
-    results = evaluate(RuleLM(rule), task, limit=130, log_samples=True)
-    for sample in results["samples"][task][:122]:
+    task = "empathy_religion_likelihood"
+    results = evaluate(RuleLM(rule), task, limit=208, log_samples=True)
+    for sample in results["samples"][task][:200]:
         doc = sample["doc"]
-        expected = 8.5 if doc["perceiver"] == doc["experiencer"] != "a person" else 8
+        expected = 87.5 if doc["perceiver"] == doc["experiencer"] != "a person" else 75
         assert sample["records"]["intensity"] == pytest.approx(expected)
     numbers = numbers_of(results, task)
-    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": 0.5}
-    expected |= {"off_scale": 10, "number_mass": 40}
+    expected = {"events": 2, "left_out": 1, "delta": 2.5, "gap_points": 12.5}
     assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
 
 

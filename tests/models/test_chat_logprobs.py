@@ -24,8 +24,6 @@ import pytest
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness import compat, token_counts
-from lm_eval_bias.harness.choices import nesting
-from lm_eval_bias.likelihoods import Read, made_exclusive
 from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.models.replies import Reply, turn
@@ -313,31 +311,6 @@ def test_labels_of_several_tokens_are_asked_on_where_the_server_continues(
 def test_a_shared_beginning_needs_a_server_that_continues(serve):
     with refused("'Maria', 'Marta' begin with the same token"):
         probabilities(serve(Server(MARIA, continues=False)), "Maria", "Marta")
-
-
-@pytest.mark.parametrize(
-    "language, options, expected, without_unseen",
-    [
-        ({"": {"8": 0.5, "9": 0.25}, "8": {"5": 0.25, "\n": 0.5}}, {}, [0.375, 0.125], None),
-        ({"8": 0.5, "85": 0.125}, {}, [0.5, 0.125], None),
-        # behind "8" the server shows "." and "4"; "5" has at most 0.125, as "4"
-        (
-            {"": {"8": 0.5, "9": 0.25}, "8": {".": 0.5, "4": 0.125, "5": 0.0625}},
-            {"top_logprobs": 2},
-            [0.5 - 0.0625 - 0.0625, 0.0625, 0.0625],
-            [0.4375, 0, 0.0625],
-        ),
-    ],
-)
-def test_a_number_does_not_have_the_probability_of_longer_ones(
-    language, options, expected, without_unseen, serve
-):
-    lm, choices = serve(Server(language), **options), ["8", "85", "84"][: len(expected)]
-    answers = made_exclusive(lm.loglikelihood(requests(*choices)), nesting(lm)("", choices))
-    values = [value for value, _ in answers]
-    assert [exp(value) for value in values] == pytest.approx(expected)
-    found = [exp(value) for value in Read.without_unseen(values)]
-    assert found == pytest.approx(without_unseen or expected)
 
 
 # ---- What cannot be asked

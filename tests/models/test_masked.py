@@ -18,7 +18,6 @@ from minicons.scorer import MaskedLMScorer
 from tiny_masked import masked
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from lm_eval_bias.harness.choices import nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.harness.token_counts import REQUEST as COUNTED
 from lm_eval_bias.models.masked import METRICS, MaskedLM
@@ -202,11 +201,8 @@ def test_a_head_that_reads_all_positions_gets_them():
     assert values(crowded, WHOLE[:2]) == tiny.near(expected)
 
 
-def test_no_choice_is_the_beginning_of_another():
-    """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken
-    from either."""
+def test_the_tokens_of_a_choice_end_with_that_of_the_end():
     model = masked()
-    assert nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
     before, behind = model._encode_pair("Which? Answer:", " a d")
     assert model.tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
     assert (

@@ -243,7 +243,7 @@ def shard(folder, part, of=3, minutes=0, documents=36):
     values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": documents, "metadata": options}
     path = made_up(folder, "m", values, task=PARTED, minutes=minutes, **more)
     lines = []
-    for i, doc in enumerate(empathy.documents("religion")[61 * (part - 1) :][:36]):
+    for i, doc in enumerate(empathy.documents("religion")[100 * (part - 1) :][:36]):
         lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0])})
     samples_beside(path, lines, PARTED)
     return path
@@ -464,7 +464,7 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
 
 
 def test_warnings_name_their_consequence(tmp_path):
-    masses = {"letter_mass": (17.0, None), "number_mass": (80.0, None)}
+    masses = {"letter_mass": (17.0, None), "rating_mass": (80.0, None)}
     values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
     config = {"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
     more = {"config": config, "metadata": {"unused_chat_template": True}}

@@ -37,7 +37,8 @@ EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
 READERS = ("ours", "paper")
-NUMBERS = [str(n) for n in range(101)]
+DEGREES = "not", "slightly", "moderately", "very", "extremely"
+"""Ours: the scale of the sentences, in equal steps."""
 
 
 # ---- The files
@@ -53,6 +54,8 @@ def _group_problems(data: Data, others: Data) -> Problems:
                     yield ("categories", category, group, i), cause
     for category in data.get("placebos", {}):
         yield from one_of_groups(("placebos", category), category, data["categories"], "categories")
+    for emotion in data.get("adjectives", {}):
+        yield from one_of_groups(("adjectives", emotion), emotion, data["emotions"], "emotions")
     known = {group for groups in data["categories"].values() for group in groups}
     culture_of: dict[str, str] = {}
     for culture, groups in data.get("cultures", {}).items():
@@ -79,6 +82,7 @@ GROUPS = ItemFile(
             "unspecified": Text(),
             "cultures": Named(Several(Text())),
             "placebos": Named(Several(Text(), least=3)),
+            "adjectives": Named(Text()),
         },
         categories=Named(Named(Several(Text()), least=2)),
         emotions=Named(Text(["positive", "negative", "none"])),
@@ -208,6 +212,7 @@ def documents(
             "event": event["id"],
             "emotion": event["emotion"],
             "valence": known["emotions"][event["emotion"]],
+            "adjective": known.get("adjectives", {}).get(event["emotion"]),
             "narrative": event[form],
             "perceiver": perceiver,
             "perceiver_group": group_of[perceiver],
@@ -259,9 +264,17 @@ def attention(scale: int = 100) -> list[Document]:
     return checks("empathy_checks", values, **asked)
 
 
+def attention_in_sentences() -> list[Document]:
+    adjectives = lexicon("empathy")["adjectives"]
+    asked = attention(len(DEGREES) - 1)
+    return [{**doc, "adjective": adjectives[doc["emotion"]]} for doc in asked]
+
+
 build = CustomDataset(documents, count, checks=attention)
+build_sentences = CustomDataset(documents, count, checks=attention_in_sentences)
 
 
-def numbers(doc: Document) -> list[str]:
-    """The answers that are scored by likelihood, on both scales."""
-    return NUMBERS
+def sentences(doc: Document) -> list[str]:
+    """The answers that are scored by likelihood, from the least emotion to the most."""
+    felt = doc["adjective"] or f"affected by {doc['emotion']}"
+    return [f"The person was {degree} {felt}." for degree in DEGREES]

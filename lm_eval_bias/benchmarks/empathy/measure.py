@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from math import inf, nan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 
 from lm_eval_bias.benchmarks.empathy import exhibits
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.likelihoods import mass, probabilities
+from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.measure import (
     REFUSED,
     UNANSWERED,
@@ -58,7 +58,7 @@ POINTS = {
     "gap_beyond_repetition": ("both", ["beside", "placebos"]),
 }
 """Of each gap in points the events and matrices that it counts."""
-SHARES = ["unanswered", "refused", "number_mass", "off_scale"]
+SHARES = ["unanswered", "refused"]
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
@@ -138,20 +138,6 @@ GAPS = (
     _exact("min_z", "SD", "Least cell of M, which is M0 standardised.", cell="Table 7, minimum"),
     _exact("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum"),
 )
-MASSES = (
-    _shown(
-        "number_mass",
-        "%",
-        "Mean probability that the answer begins with a number of the scale.",
-        better="higher",
-    ),
-    _shown(
-        "off_scale",
-        "%",
-        "Mean probability that it begins with a number off the scale.",
-        better="lower",
-    ),
-)
 
 
 def record(doc: Document, results: Sequence[float | str]) -> Record:
@@ -164,21 +150,11 @@ def record(doc: Document, results: Sequence[float | str]) -> Record:
 
 
 def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
-    """Likelihoods of the answers 0 to 100 -> `intensity`, the expectation of those on the scale.
-
-    number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
-    None where a likelihood is not a number.
-    """
-    scale = doc["scale"]
-    values = [likelihood for likelihood, _ in results[0][-1]]
-    usable = all(value < inf for value in values)  # a NaN is not
-    p = probabilities(values[: scale + 1]) if usable else None
-    return {
-        **select_columns(doc, KEYS),
-        "intensity": sum(n * weight for n, weight in enumerate(p)) if p else None,
-        "number_mass": mass(values[: scale + 1]) if usable else None,
-        "off_scale": mass(values[scale + 1 :]) if usable else None,
-    }
+    """Likelihoods of the `documents.sentences` -> `intensity`, their expectation from 0 to 100.
+    None where a likelihood is not a number."""
+    p = probabilities([likelihood for likelihood, _ in results[0][-1]])
+    degrees = np.linspace(0, 100, len(p)) if p else ()
+    return {**select_columns(doc, KEYS), "intensity": float(np.dot(degrees, p)) if p else None}
 
 
 def units(answers: Any, missing: str, **_: Any) -> Frames:
@@ -358,6 +334,6 @@ GENERATED = of_written(
     lambda doc, answer: () if isinstance(answer, str) else [round(answer)],
 )
 LIKELIHOOD = Measure(
-    record_likelihood, COUNTED, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS
+    record_likelihood, COUNTED, GAPS, exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS
 )
 LIKELIHOOD = with_checks(LIKELIHOOD)
