@@ -4,16 +4,13 @@ import random
 import re
 from math import isnan, log
 
-import numpy as np
 import pytest
 from rated import answered, as_people
 from scipy import stats
-from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure, ratings
+from lm_eval_bias.benchmarks.stereomap import measure
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness.templates import render
 
@@ -170,13 +167,6 @@ def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype(words, si
     assert {row["sign"] for row in tables["clusters"]} == {sign}
     assert values["mixed_groups"] == 100 and f"{words} is above " in notes
     assert values["competence_warmth"] > 0.9
-
-
-def test_clusters_of_many_sets_of_points_are_those_of_scikit_learn():
-    sets = np.random.default_rng(5).normal(size=(30, 40, 2))
-    for points, labels in zip(sets, ratings.k_means(sets, 4), strict=True):
-        others = KMeans(ratings.CLUSTERS, n_init=4, random_state=ratings.SEED).fit_predict(points)
-        assert adjusted_rand_score(labels, others) == 1
 
 
 # ---- By likelihood

@@ -1,6 +1,6 @@
 """StereoMap: the ratings of groups, and five clusters of groups by warmth and competence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import nan
 
 import numpy as np
@@ -15,8 +15,6 @@ CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
 STARTS, DRAWS, RESTARTS = 100, 300, 5
 """Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
-TRIALS = 3
-"""Of scikit-learn's k-means: points that may be the next centre."""
 
 
 def asked(answers: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +77,7 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     points = points[known]
     if len(np.unique(points, axis=0)) < CLUSTERS:
         return x
-    (labels,) = k_means(points[None], STARTS)
+    (labels,) = k_means([points], STARTS)
     centres = np.array([points[labels == k].mean(axis=0) for k in range(CLUSTERS)])
     ranked = order(centres, points)
     own = np.argsort(ranked)[labels]
@@ -92,38 +90,14 @@ def clustered(x: pd.DataFrame) -> pd.DataFrame:
     return x
 
 
-def k_means(sets: Floats, starts: int) -> Ints:
-    """The cluster of each point: k-means (Lloyd) from centres that k-means++ drew, the best of
-    `starts`. As `sklearn.cluster.KMeans`, but of all sets at once.
+def k_means(sets: Iterable[Floats], starts: int) -> list[Ints]:
+    """The cluster of each point of each set, the best of `starts`.
 
-    sets: shape (sets, n, d), each of at least `CLUSTERS` different points. Shape (sets, n). Source:
-    Arthur and Vassilvitskii, k-means++ (2007).
+    sets: each of shape (n, d), with at least `CLUSTERS` different points.
     """
-    points = np.repeat(sets, starts, axis=0)
-    n, run = points.shape[1], np.arange(len(points))[:, None]
-    chance = np.random.RandomState(SEED).random_sample((starts, 1 + TRIALS * (CLUSTERS - 1)))
-    first, *trials = np.split(np.tile(chance, (len(sets), 1)), range(1, chance.shape[1], TRIALS), 1)
-    centres = points[run, (first * n).astype(int)]
-    for drawn in trials:
-        nearest = _squares(points, centres).min(axis=1)[:, None]
-        pot = nearest.cumsum(axis=2)
-        reached = (pot < (drawn * pot[:, 0, -1:])[..., None]).sum(axis=2)
-        tried = points[run, reached.clip(max=n - 1)]
-        left = np.minimum(nearest, _squares(points, tried)).sum(axis=2)
-        best = left.argmin(axis=1)[:, None]
-        centres = np.concatenate([centres, tried[run, best]], axis=1)
-    away, before = _squares(points, centres), np.array([])
-    while not np.array_equal(labels := away.argmin(axis=1), before):
-        member = labels[:, None] == np.arange(CLUSTERS)[:, None]
-        counts = member.sum(axis=2, keepdims=True)
-        # A cluster that lost all its points stays where it was.
-        centres = np.where(counts, member @ points / np.maximum(counts, 1), centres)
-        away, before = _squares(points, centres), labels
-    best = away.min(axis=1).sum(axis=1).reshape(-1, starts).argmin(axis=1)
-    return labels.reshape(-1, starts, n)[np.arange(len(sets)), best]
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
 
-
-def _squares(points: Floats, centres: Floats) -> Floats:
-    """(runs, n, d) and (runs, k, d) -> (runs, k, n)."""
-    both = zip(np.moveaxis(points, 2, 0), np.moveaxis(centres, 2, 0), strict=True)
-    return np.asarray(sum(np.square(x[:, None] - y[..., None]) for x, y in both))
+    found = KMeans(CLUSTERS, n_init=starts, random_state=SEED)
+    with threadpool_limits(1):  # of so few points several threads take ten times as long
+        return [found.fit_predict(points) for points in sets]
