@@ -106,16 +106,8 @@ def _by_verdict(rows: Table) -> Table:
     ]
 
 
-def _with_pairs(rows: Table) -> Table:
-    named = []
-    for row in _together(_together(rows, "group_a", first="all"), "outcome"):
-        group_a, group_b = row.get("group_a"), row.get("group_b")
-        named.append({**row, "pair": "all" if group_b == "all" else f"{group_a} − {group_b}"})
-    return named
-
-
-def _aat(lost: tuple[Column, ...], second: str) -> tuple[Exhibit, ...]:
-    """lost: how many verdicts are no valid ones. second: of what the second gap is."""
+def _aat(lost: tuple[Column, ...]) -> tuple[Exhibit, ...]:
+    """lost: how many verdicts are no valid ones."""
     sides = tuple(
         column
         for side in "ab"
@@ -170,26 +162,8 @@ def _aat(lost: tuple[Column, ...], second: str) -> tuple[Exhibit, ...]:
             ),
             needs="the table of verdicts by group",
         ),
-        Exhibit(
-            name="Gaps by pair",
-            caption=f"Affective Attribution Test: S_a less S_b in comedy and in {second}, all and "
-            "by pair of groups",
-            source=Rows("gaps"),
-            then=_with_pairs,
-            columns=(
-                Column("pair", "Pair of groups"),
-                Column("outcome", "Gap in"),
-                Column("gap", "S_a less S_b", "points"),
-            ),
-            how_to_read="Right of 0 there is more of it after S_a, left of 0 after S_b; a bar that "
-            "crosses 0 leaves the sign open.",
-            caveat="The intervals are not corrected for the number of pairs, the pairs of a "
-            "domain share their S_a, and where every verdict agrees there is no interval.",
-            figure=intervals("gap", "pair", "outcome", 0),
-            needs="the table of gaps",
-        ),
     )
 
 
-AAT = _aat((Column("refused", "Refused", "%"), UNPARSED), "tragedy")
-AAT_LIKELIHOOD = _aat((UNPARSED,), "the probability of comedy")
+AAT = _aat((Column("refused", "Refused", "%"), UNPARSED))
+AAT_LIKELIHOOD = _aat((UNPARSED,))

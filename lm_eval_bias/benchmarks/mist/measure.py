@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from lm_eval_bias.benchmarks.mist import exhibits
 from lm_eval_bias.data.systematic_errors import of_our_items
@@ -290,14 +289,7 @@ def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Re
 
 
 def units_aat(answers: Any, **_: Any) -> Frames:
-    """Each verdict of a domain's S_a belongs to several pairs of groups."""
-    valid = answers[answers["verdict"].isin(VERDICTS)]
-    groups = answers[["domain", "group", "side"]].drop_duplicates()
-    a, b = (groups.loc[groups["side"] == side, ["domain", "group"]] for side in "ab")
-    pairs = b.merge(a, on="domain", suffixes=("_b", "_a"))
-    members = [pairs.assign(group=pairs[f"group_{side}"]) for side in "ab"]
-    of_pairs = pd.concat(members).merge(valid, on=["domain", "group"])
-    return {"asked": answers, "valid": valid, "pairs": of_pairs}
+    return {"asked": answers, "valid": answers[answers["verdict"].isin(VERDICTS)]}
 
 
 def of_asked(x: Any, total: Any) -> Values:
@@ -311,46 +303,29 @@ def of_asked(x: Any, total: Any) -> Values:
 
 
 def of_valid(x: Any, total: Any) -> Values:
-    return {**rates(x, total), **_gaps(x, total, "gap")}
-
-
-def _gaps(x: Any, total: Any, name: str) -> Values:
     gaps = {verdict: x["verdict"] == verdict for verdict in ("comedy", "tragedy")}
     if "p_comedy" in x:  # the gap in tragedy mirrors that in comedy
         gaps = {"comedy": gaps["comedy"], "probability": x["p_comedy"]}
     values = attribution_gaps(x, total, [100 * y for y in gaps.values()])
-    return {f"{outcome}_{name}": value for outcome, value in zip(gaps, values, strict=True)}
+    named = {f"{outcome}_gap": value for outcome, value in zip(gaps, values, strict=True)}
+    return {**rates(x, total), **named}
 
 
 def tables_aat(units: Frames, rows: GroupRows) -> dict[str, Table]:
-    """groups (Figure 4) and gaps, of all and of each pair of groups."""
+    """Figure 4."""
     both = (rows(name, "group", "side", "domain") for name in ("asked", "valid"))
     groups = [
         {**names, "n": int(asked["n"].value), **estimates(valid, VERDICTS)}
         | {name: asked[name].value for name in LOST}
         for (names, asked), (_, valid) in zip(*both, strict=True)
     ]
-    ((_, numbers),) = rows("valid")
-    pairs = rows("pairs", "group_a", "group_b")
-    everything = {"group_a": "all", "group_b": "all"}
-    gaps = [
-        {**names, "outcome": outcome, **estimate("gap", own[f"{outcome}_{name}"])}
-        for outcome in ("comedy", "tragedy", "probability")
-        if f"{outcome}_gap" in numbers
-        for name, of_all in (("gap", [(everything, numbers)]), ("pair", pairs))
-        for names, own in of_all
-    ]
-    return {"groups": groups, "gaps": gaps}
+    return {"groups": groups}
 
 
 TABLED = [Metric(verdict, "share", "") for verdict in VERDICTS]
 METRICS_AAT = (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID)
 METRICS_AAT_LIKELIHOOD = (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID)
-ATTRIBUTIONS = Counted(
-    units_aat,
-    {"asked": of_asked, "valid": of_valid, "pairs": partial(_gaps, name="pair")},
-    tables_aat,
-)
+ATTRIBUTIONS = Counted(units_aat, {"asked": of_asked, "valid": of_valid}, tables_aat)
 AAT = of_written(
     Measure(
         record_aat,
