@@ -1,13 +1,11 @@
 """What an experiment says of a number."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from lm_eval_bias.metrics.errors import Estimates, Floats
 
 from lm_eval_bias.measure import Metric, Number, with_intervals
@@ -37,25 +35,9 @@ def reported(number: Any, truth: float) -> Outcome:
     return Outcome(number.low, number.high, truth, number.value, number.stderr)
 
 
-def estimated(estimates: Estimates) -> Number:
+def estimated(estimates: Estimates, unit: str) -> Number:
     """The only number of estimates, with its interval."""
-    return with_intervals(Metric("mean", "points", ""), estimates)[0]
-
-
-def of_parts(
-    docs: Sequence[Any], what: str, spreads: Mapping[str, Any], experiment: Callable[..., Outcomes]
-) -> Rows:
-    """The rows of a world whose documents are answered all, or the first part. spreads: name of a
-    row -> standard deviations. experiment: (documents, standard deviations, generator)."""
-    for part in (1, 4, 10):
-        asked = docs[: len(docs) // part]
-        for name, of_row in spreads.items():
-            yield f"{len(asked):,} {what}, {name}", partial(experiment, asked, of_row)
-
-
-def codes(docs: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> np.ndarray:
-    """The number of each document's cluster, by its values in some columns."""
-    return pd.factorize(np.array(["/".join(str(d[name]) for name in columns) for d in docs]))[0]
+    return with_intervals(Metric("mean", unit, ""), estimates)[0]
 
 
 def drawn(rng: Rng, spread: float) -> defaultdict[Any, float]:

@@ -1,4 +1,4 @@
-"""Rare shares, clusters of unequal size, skewed clusters, and a contrast of six words.
+"""Rare shares, clusters of unequal size, and skewed clusters.
 
 *Student* is Student's interval over all clusters. A *false pass* is an upper end below the true
 number, a *false fail* a lower end above it. Themes of shares are beta-distributed: of intraclass
@@ -10,7 +10,7 @@ from itertools import product
 from math import inf
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Floats, Sample, contrasts, mean, t_interval
+from lm_eval_bias.metrics.errors import Floats, Sample, mean, t_interval
 from outcome import Outcome, Outcomes, Rng, Rows, estimated, reported
 
 from lm_eval_bias.measure import number
@@ -30,8 +30,6 @@ def rows() -> Rows:
         yield label, partial(of_share, percent / 100, themes, answers, icc)
     for clusters, world in product((12, 24, 50), WORLDS):
         yield f"mean, {clusters} clusters, {world}", partial(of_mean, clusters, *WORLDS[world])
-    for words in (6, 12, 24):
-        yield f"contrast of {words} words", partial(of_words, words)
 
 
 def students(y: Floats, theme: np.ndarray) -> tuple[float, float, tuple[float, float]]:
@@ -69,17 +67,5 @@ def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
         own = np.exp(skew * own) - np.exp(skew**2 / 2)
     y = own[theme] + rng.standard_normal(len(theme))
     sample = Sample(len(y), (theme, None))
-    found = reported(estimated(sample.estimates(*mean(sample.total(), y))), 0)
-    return {"Student": Outcome(*students(y, theme)[2], 0), "reported": found}
-
-
-def of_words(words: int, rng: Rng) -> Outcomes:
-    """How much oftener good words are chosen than bad ones, in 40 templates."""
-    word, template = (index.ravel() for index in np.indices((words, 40)))
-    often = (rng.random(words) < 0.3) & (np.arange(words) % 2 == 1)
-    likely, truth = np.where(often, 0.8, 0.05), 0.3 * 0.75
-    y = (rng.random(len(word)) < likely[word]).astype(float)
-    nothing, good = np.zeros(len(word), dtype=int), word % 2
-    sample = Sample(len(y), (template, None), (word, good))
-    ((value, n, *_),) = contrasts(sample.total(), [y], nothing, good, (-1, 1))
-    return {"reported": reported(estimated(sample.estimates(value, n)), truth)}
+    found = estimated(sample.estimates(*mean(sample.total(), y)), "points")
+    return {"Student": Outcome(*students(y, theme)[2], 0), "reported": reported(found, 0)}
