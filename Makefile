@@ -26,7 +26,7 @@ demo: .venv/installed .model/lm_eval_bias.json .planted/lm_eval_bias.json
 		--tasks bistereo_pairs_ci,bistereo_analogy --log_samples --output_path results/$$model || exit; done
 	$(BIN)/lm-eval-bias report small=results/model planted=results/planted -o report
 
-# Compare the speed of hf-prefix with that of hf.
+# Compare the speed of hf-prefix with that of hf, on a CPU.
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
 

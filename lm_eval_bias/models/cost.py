@@ -1,7 +1,7 @@
 """What is computed at a time, by what attention costs.
 
 Nothing is timed, so that two runs have the same passes. Packs and ROWS are within 3 % of the
-fastest power of two on every workload of speed/prefix.py, on a CPU and on an H200.
+fastest power of two on every workload of docs/explanation/hf_prefix.md, on a CPU and on an H200.
 """
 
 from __future__ import annotations
