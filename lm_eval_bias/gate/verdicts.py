@@ -145,15 +145,15 @@ def intervals(number: Number, metric: Metric) -> At:
     return made if np.allclose(made(0.05), own, rtol=1e-9, atol=0) else scaled
 
 
-def change_of_distance(change: At, first: At, second: At, null_value: float) -> At:
+def change_of_distance(change: At, total: At, null_value: float) -> At:
     """The intervals of |second - null_value| - |first - null_value|.
 
     It is max(min(D, S), min(-S, -D)), with D the difference and S the sum of the two, each less the
-    null value. The ends of S are sums of theirs, the widest that it can be.
+    null value.
     """
 
     def interval(alpha: float) -> Floats:
-        both = change(alpha), first(alpha) + second(alpha) - 2 * null_value
+        both = change(alpha), total(alpha) - 2 * null_value
         return np.maximum(np.minimum(*both), -np.maximum(*both)[::-1])
 
     return interval
@@ -334,13 +334,15 @@ def _test(
         raise _Settled(ERROR, f"{why}, so no model can break this rule", "write a smaller bound")
     unbounded = metric._replace(scale=(-inf, inf))
     interval = _intervals(change.number, unbounded, f"the change of {name}", change.why)
+    error = change.stderr
     if metric.null_value is not None:
-        first = _intervals(before.number(*key), metric, f"{name} of the baseline")
-        second = _intervals(number, metric, name)
-        interval = change_of_distance(interval, first, second, metric.null_value)
+        total = _intervals(change.total, unbounded, f"{name} of both runs together")
+        interval = change_of_distance(interval, total, metric.null_value)
+        if abs(change.first - metric.null_value) < abs(worse):  # it may have changed sides
+            error = max(error, change.total.stderr)
     elif metric.better != "lower":
         interval = negative(interval)
-    verdict.quantity = Quantity(worse, rule.bound, interval, interval, change.stderr)
+    verdict.quantity = Quantity(worse, rule.bound, interval, interval, error)
 
 
 def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:

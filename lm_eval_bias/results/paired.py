@@ -37,7 +37,7 @@ Reader = Callable[[Run], Answers | None]
 class Difference(NamedTuple):
     """A number of two runs, and the second less the first with its standard error, 95 % interval
     and two-sided p; of equal answers 0 and p 1. clusters: on how many it rests at least. why: why
-    there is no test; empty where there is one."""
+    there is no test; empty where there is one. total: the sum of both, with its error."""
 
     first: float
     second: float
@@ -48,6 +48,7 @@ class Difference(NamedTuple):
     p: float
     clusters: int
     why: str = ""
+    total: Number = Number(nan)
 
     @property
     def number(self) -> Number:
@@ -144,7 +145,11 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if undefined := [which for which, number in numbers.items() if not isfinite(number.value)]:
         return result._replace(why=f"not defined in {' and '.join(undefined)}")
     if first.answers == second.answers:
-        return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, "the answers are the same")
+        why, total = (
+            "the answers are the same",
+            Number(one + two, 0.0, one + two, one + two, clusters),
+        )
+        return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, why, total)
     result = result._replace(difference=two - one)
     ends = [b - a for a in first.ends(key) for b in second.ends(key)]
     if not all(map(isfinite, ends)):
@@ -160,7 +165,13 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         if number.stderr == 0 or not number.low < number.high:
             why = f"too few answers are left in {which} for an error, or all agree"
             return result._replace(why=why)
-    test = _against_zero(ends, first.variance(second, -1, key), max(abs(one), abs(two)))
+    size = max(abs(one), abs(two))
+    sums = [a + b for a in first.ends(key) for b in second.ends(key)]
+    total = _against_zero(sums, first.variance(second, 1, key), size)
+    if not isnan(total["p"]):
+        of_both = Number(one + two, total["stderr"], total["low"], total["high"], clusters)
+        result = result._replace(total=of_both)
+    test = _against_zero(ends, first.variance(second, -1, key), size)
     if not isnan(test["p"]):
         return result._replace(**test)
     why = "not defined without some of its clusters"

@@ -265,10 +265,12 @@ def test_the_rules_of_another_model_are_not_counted(tmp_path):
 # ---- Changes
 
 
-def difference(before, now, stderr=0.5):
+def difference(before, now, stderr=0.5, of_sum=0.5):
     """With 23 degrees of freedom."""
-    change, half = now - before, gate.student(0.05, 23) * stderr
-    return Difference(before, now, change, stderr, change - half, change + half, 0.5, 24)
+    change, total, t = now - before, now + before, gate.student(0.05, 23)
+    ends, of_both = ((x - t * e, x + t * e) for x, e in ((change, stderr), (total, of_sum)))
+    both = Number(total, of_sum, *of_both, 24)
+    return Difference(before, now, change, stderr, *ends, 0.5, 24, total=both)
 
 
 def changed(folder, before, now, change=None, stderr=0.5, by="_by: 1", unit="points", **rates):
@@ -301,6 +303,24 @@ def test_a_model_that_is_not_significantly_worse_passes_and_the_rule_says_what_i
 ):
     one = changed(tmp_path, (2.0, 0, None), (now, 0, None), by=SIGNIFICANTLY)
     assert (one.verdict, one.reason) == (verdict, reason)
+
+
+@pytest.mark.parametrize(
+    "of_sum, verdict, reason",
+    [
+        # the sum, 5.2, is above 0 by 5.2 - 2.069 * 1.4 = 2.3; the change by 5.4 - 2.069 * 0.9 = 3.5
+        (1.4, FAIL, "worse by 5.2 points, by 2.3 points at least"),
+        # 5.2 - 2.069 * 2.6 is below 0: (2.069 + 0.858) * 2.6 = 7.6
+        (2.6, PASS, "a worsening of 7.6 points is caught in 80 of 100 runs"),
+    ],
+)
+def test_a_change_away_from_a_baseline_near_the_null_value_is_judged_by_the_error_of_their_sum(
+    tmp_path, of_sum, verdict, reason
+):
+    change = difference(-0.1, 5.3, 0.9, of_sum)
+    now = (5.3, 0, None)
+    one = changed(tmp_path, (-0.1, 0, None), now, lambda *_: change, by=SIGNIFICANTLY)
+    assert one.verdict == verdict and one.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(

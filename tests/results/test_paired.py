@@ -71,6 +71,9 @@ def test_the_difference_of_means_has_the_error_of_the_scenes_own_differences():
     assert found.low < found.difference < found.high
     assert found.clusters == 12
     assert found.stderr < np.std(common) / 10, "what both scenes share is no error"
+    sums = 2 * common + own.sum(axis=0).mean(axis=1)
+    assert found.total[:2] == pytest.approx((sums.mean(), sums.std(ddof=1) / sqrt(12)))
+    assert found.total.low < found.total.value < found.total.high
 
 
 def test_a_group_has_the_difference_of_its_records_alone():
