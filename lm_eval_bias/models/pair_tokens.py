@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.harness.whole_prompt import WholePrompt
 from lm_eval_bias.usage import UsageError
 
-from .encoding import AT_A_TIME, Encoder, last_seam, packed
+from .encoding import AT_A_TIME, Encoder, packed
 
 logger = logging.getLogger(__name__)
 
@@ -83,44 +83,25 @@ def _encoded(
     """The packed tokens of each context and continuation. merged: gets pairs whose continuation has
     no token of its own.
 
-    A context is cut at its last seam, so its end alone is encoded with each continuation. As in the
-    harness, a context has its own tokens, which may differ from those in the whole text.
+    As in the harness, a context has its own tokens, which may differ from those in the whole text.
     """
-    seam = encoder.seam
-    # context -> whether special tokens stand around it, its head, its end, and the spaces behind
-    parts: dict[str, tuple[bool, str, str, str]] = {}
-    for context in dict.fromkeys(context for context, _ in pairs):
-        # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
-        stripped = context if whole_prompt else context.rstrip()
-        at = last_seam(stripped, len(stripped)) if seam else 0
-        end = stripped[at + seam.skipped if seam and at else 0 :]
-        special = context != "" and encoder.adds(context, bos)
-        parts[context] = special, stripped[:at], end, context[len(stripped) :]
-    keys = []
-    texts: dict[bool, set[str]] = {False: set(), True: set()}
+    splits = []
     for context, continuation in pairs:
-        special, _, end, spaces = parts[context]
-        keys.append((special, end, spaces + continuation))
-    distinct = dict.fromkeys(keys)
-    for special, end, behind in distinct:
-        texts[special] |= {end, end + behind}
-    heads = encoder.each({head for _, head, *_ in parts.values()}, special=False) | {"": b""}
-    ends = {special: encoder.each(group, special=special) for special, group in texts.items()}
-    starts = {False: b"", True: seam.before if seam else b""}
-    tails = {}
-    for special, end, behind in distinct:
-        start = len(starts[special])
-        own, both = (ends[special][text][start:] for text in (end, end + behind))
-        if whole_prompt and end[-1:].isspace() and not both.startswith(own):
-            both = own + packed(whole_prompt(end, behind)[1])
-        if len(both) <= len(own):
-            merged.append((end, behind))
-            both = own + encoder.whole([behind], False)[0]
-        tails[special, end, behind] = own, both[len(own) :]
+        # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
+        head = context if whole_prompt else context.rstrip()
+        splits.append((head, context[len(head) :] + continuation))
+    tokens = encoder.each((text for head, tail in splits for text in (head, head + tail)), bos)
+    unprompted = [continuation for context, continuation in pairs if not context]
+    alone = dict(zip(unprompted, encoder.batch(unprompted, False), strict=True))
     first = packed([prefix])
-    for (context, _), key in zip(pairs, keys, strict=True):
-        own, tokens = tails[key]
-        if context:
-            yield starts[key[0]] + heads[parts[context][1]] + own, tokens
-        else:
-            yield first, tokens.removeprefix(first)
+    for (context, continuation), (head, tail) in zip(pairs, splits, strict=True):
+        if not context:
+            yield first, alone[continuation].removeprefix(first)
+            continue
+        own, both = tokens[head], tokens[head + tail]
+        if whole_prompt and head[-1:].isspace() and not both.startswith(own):
+            both = own + packed(whole_prompt(head, tail)[1])
+        if len(both) <= len(own):
+            merged.append((head, tail))
+            both = own + encoder.batch([tail], False)[0]
+        yield own, both[len(own) :]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .encoding import common_length, packed, unpacked
+from .encoding import packed, unpacked
 
 
 class TokenTrie:
@@ -36,7 +36,7 @@ class TokenTrie:
         for i in sorted(range(len(keys)), key=keys.__getitem__):
             key = keys[i]
             if key != previous:
-                common = common_length(previous, key, 4)
+                common = _common_length(previous, key)
                 if common < length:
                     closed.append((path[common:length].copy(), size))
                 length = len(key) // 4
@@ -56,6 +56,18 @@ class TokenTrie:
     def visible(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """Which keys are each query or its ancestor, shape (len(queries), len(keys))."""
         return on_path(queries, keys, self.end[keys])
+
+
+def _common_length(a: bytes, b: bytes) -> int:
+    """Of packed tokens."""
+    low, high = 0, min(len(a), len(b)) // 4 + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[4 * low : 4 * middle] == b[4 * low : 4 * middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def on_path(queries: Any, keys: Any, end: Any) -> Any:

@@ -1,5 +1,4 @@
-"""Texts in pieces have the tokens that they have whole, with tokenizers of every kind; and those
-for which that does not hold are told."""
+"""Pairs have the tokens that the harness gives them, with tokenizers of every kind."""
 
 import string
 from functools import cache
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lm_eval.models.huggingface import HFLM
 from tokenizers import (
-    AddedToken,
     Regex,
     Tokenizer,
     decoders,
@@ -86,8 +84,7 @@ def sentence_piece_bpe():
     return fast(made, bos=True)
 
 
-# A tokenizer, and whether its texts may be cut.
-CUT = {
+TOKENIZERS = {
     "bytes": tiny.tokenizer,
     "GPT-2": byte_level,
     "GPT-2 with a first token": lambda: byte_level(bos=True),
@@ -95,38 +92,13 @@ CUT = {
     "WordPiece": lambda: tiny_masked.tokenizer("wordpiece"),
     "Unigram": lambda: tiny_masked.tokenizer("unigram"),
     "Llama 2": sentence_piece_bpe,
-}
-
-
-def with_token(token):
-    made = byte_level()
-    made.add_tokens([token])
-    return made
-
-
-def stripping():
-    made = byte_level()
-    made.backend_tokenizer.normalizer = normalizers.Strip()
-    made.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()  # puts blanks in front
-    return made
-
-
-NOT_CUT = {
-    "a merge over the seam": lambda: tiny.tokenizer(merges=tiny.OVER_A_SEAM),
-    "looks behind": lambda: byte_level(r"(?<=the) | ?\p{L}+|\s+|[^\s\p{L}]+"),
-    "anchors": lambda: byte_level(r"^\s*\S+| ?\p{L}+|\s+|[^\s\p{L}]+"),
-    "looks far ahead": lambda: byte_level(r"\p{L}+(?=.*Q)| ?\p{L}+|\s+|[^\s\p{L}]+"),
-    "an added token with a seam": lambda: with_token(AddedToken("stone and")),
-    "an added token that takes the blank behind it": lambda: with_token(
-        AddedToken("stone", rstrip=True)
-    ),
-    "a text that is stripped": stripping,
+    "a merge over a blank": lambda: tiny.tokenizer(merges=tiny.OVER_A_BLANK),
 }
 
 
 @cache
 def tokenizer(name):
-    return (CUT | NOT_CUT)[name]()
+    return TOKENIZERS[name]()
 
 
 class Harness:
@@ -140,11 +112,8 @@ class Harness:
         self.prefix_token_id = tokenizer.cls_token_id if first is None else first
 
 
-encoder_of = cache(Encoder)  # whose trial is long
-
-
 def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
-    harness, encoder = Harness(made, add_bos_token), encoder_of(made, add_bos_token)
+    harness, encoder = Harness(made, add_bos_token), Encoder(made, add_bos_token)
     expected = {pair: harness._encode_pair(*pair) for pair in pairs}
     # the harness itself refuses the others
     kept = [pair for pair, (context, continuation) in expected.items() if context and continuation]
@@ -158,11 +127,6 @@ def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
         assert unpacked(tokens).tolist() == (context + behind)[:-1], pair
 
 
-def test_texts_are_cut_where_it_is_certain_that_pieces_keep_their_tokens():
-    cut = {name for name in CUT | NOT_CUT if encoder_of(tokenizer(name), None).seam is not None}
-    assert cut == set(CUT)
-
-
 SCALES = [
     f"{name} rated it{end}"
     for name in ("Ann", "Bo", "<s>Dee", "Christian of Lyon")
@@ -170,7 +134,7 @@ SCALES = [
 ]
 
 
-@pytest.mark.parametrize("name", CUT | NOT_CUT)
+@pytest.mark.parametrize("name", TOKENIZERS)
 def test_scales_are_encoded_as_by_the_harness(name):
     """Contexts that begin or end alike, with the same continuations."""
     pairs = [(c, d + n) for c in SCALES for d in ("", " ", "a") for n in ("0", "8", "100", " one")]
@@ -184,8 +148,8 @@ part = st.one_of(st.sampled_from([*WORDS, *CORPUS[:5], *marks]), st.text(max_siz
 text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map("".join)
 
 
-# The fast ones: a blank before every text, and a merge over the seam.
-FUZZED = ["Llama 2", "a merge over the seam"]
+# The fast ones: a blank before every text, and a merge over a blank.
+FUZZED = ["Llama 2", "a merge over a blank"]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +176,6 @@ def test_a_tokenizer_of_its_own_kind_encodes_in_its_own_way():
     made = Shouting(
         tokenizer_object=tokenizer("GPT-2").backend_tokenizer, bos_token="<s>", eos_token="</s>"
     )
-    encoder = Encoder(made, None)
-    assert encoder.seam is None
-    assert encoder.each(["the sun"], None)["the sun"] == packed(
+    assert Encoder(made, None).each(["the sun"])["the sun"] == packed(
         tokenizer("GPT-2").encode("THE SUN")
     )

@@ -254,7 +254,7 @@ def test_rounding_is_no_difference():
 @pytest.mark.parametrize("as_hf", [False, True])
 def test_a_merged_continuation_has_tokens_of_its_own(as_hf, caplog):
     """ "s a" is one token, so nothing is left of the continuation: it is " a" behind "s"."""
-    tokenizer = tiny.tokenizer(merges=tiny.OVER_A_SEAM)
+    tokenizer = tiny.tokenizer(merges=tiny.OVER_A_BLANK)
     model = tiny.model("Llama", vocab_size=len(tokenizer))
     shared = prefix(model, tokenizer=tokenizer)
     if as_hf:

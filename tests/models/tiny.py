@@ -81,7 +81,7 @@ def t5():
     return transformers.T5ForConditionalGeneration(config).eval()
 
 
-OVER_A_SEAM = [("Ġ", "a"), ("s", "Ġa")]
+OVER_A_BLANK = [("Ġ", "a"), ("s", "Ġa")]
 """Merges that make one token of "s a"."""
 
 
