@@ -1,8 +1,8 @@
 """Do intervals hold what they promise? Simulated benchmarks whose true numbers are known.
 
     python simulations/coverage.py                       # every world
-    python simulations/coverage.py hbb mist --runs 300   # two of them
-    python simulations/coverage.py compare --rows "empathy, 12 clusters"
+    python simulations/coverage.py hbb crossed --runs 300   # two of them
+    python simulations/coverage.py compare --rows "12 clusters"
 
 A world is a file in worlds/; its `rows` yields a label and an experiment for each row of the table.
 A cell is the percentage of 95 % intervals that hold the true number, or of experiments in which
