@@ -46,7 +46,7 @@ HELD = [
     ("empathy", "plain gap, race, 12 events", 100, ["gap_beyond_repetition", "gap_points"]),
     ("stereomap", "five clusters, extended, 98 groups, 10 rounds", 40, ["mean", "spread"]),
     ("stereomap", "alike, original, warmth, 24 groups, likelihood", 80, ["mean", "spread"]),
-    ("shares", "mean, 24 clusters, Pareto 1.5", 300, ["reported"]),
+    ("shares", "mean, 24 clusters, Pareto 1.5", 300, ["held"]),
 ]
 
 
@@ -59,15 +59,9 @@ def test_intervals_hold_what_they_promise(held, world, label, runs, numbers):
     assert {name: found[name].percent for name in numbers if found[name].percent < least} == {}
 
 
-@pytest.mark.parametrize(
-    "world, label, wrong, most",
-    [
-        ("empathy", "no gap, religion, 240 events", "names fixed", 60),
-        ("shares", "mean, 24 clusters, Pareto 1.1", "Student", 90),
-    ],
-)
-def test_what_is_clustered_may_not_be_left_out(held, world, label, wrong, most):
-    assert held(world, label, 100)[wrong].percent < most
+def test_what_is_clustered_may_not_be_left_out(held):
+    found = held("empathy", "no gap, religion, 240 events", 100)
+    assert found["names fixed"].percent < 60
 
 
 @pytest.mark.parametrize("moves, other", [("contrast", "counterpart"), ("counterpart", "contrast")])
@@ -85,10 +79,9 @@ def test_a_measure_without_one_of_its_clusterings_would_be_too_sure(moves, other
 
 
 def test_a_rare_share_passes_falsely_in_at_most_5_of_100(held):
-    """Student's in a sixth."""
     found = held("shares", "5 %, 12 themes of 50, icc 0.2", 500)
     assert found["held"].percent > 89.5
-    assert found["false pass"].percent <= 5 < 10 < found["false pass, Student"].percent
+    assert found["false pass"].percent <= 5
 
 
 def test_a_contrast_of_six_words_has_no_interval(held):
