@@ -336,9 +336,9 @@ def standardised(rows: Rows) -> tuple[Floats, Floats]:
     return NORMAL * away / arm / np.sqrt(clusters), 1 / np.sqrt(clusters)
 
 
-def systematic(metric: Metric, rows: OfFamily, *, out: bool = False) -> list[dict[str, Fit]]:
+def systematic(metric: Metric, rows: OfFamily) -> tuple[dict[str, Fit], dict[str, dict[str, Fit]]]:
     """The systematic errors that widen an interval, by family; those that look like chance are one,
-    `COMMON`. rows: family -> those of its models. out: then without each family, in order."""
+    `COMMON`. Then those without each family. rows: family -> those of its models."""
     every = {f: standardised(r) for f, r in rows.items() if sum(x[1] > 0 for x in r) >= FEWEST}
     fits = {f: fit(*both, tests=len(every)) for f, both in every.items()}
 
@@ -348,7 +348,7 @@ def systematic(metric: Metric, rows: OfFamily, *, out: bool = False) -> list[dic
         own = {f: x for f, x in fits.items() if x.found and f not in (*metric.confounds, without)}
         return {COMMON: fit(*both), **own} if both else own
 
-    return [known(), *map(known, rows)] if out else [known()]
+    return known(), {family: known(family) for family in rows}
 
 
 def passing(
@@ -382,14 +382,13 @@ def merged(old: dict[str, Any], task: str, new: dict[str, Any]) -> None:
 
 class Tested(NamedTuple):
     """A test: its systematic errors, and how many models pass with the sample's interval, and where
-    every second model or the other families gave the errors."""
+    the other families gave the errors."""
 
     task: str
     metric: Metric
     rows: OfFamily
     fits: Mapping[str, Fit]
     own: Shares
-    seeds: Shares
     others: Shares
 
 
@@ -401,19 +400,14 @@ def judged(data: dict[str, Any]) -> Iterator[Tested]:
                 continue
             rows = numbers[metric.name]
             people = {**rows, **numbers.get(metric.raw, {})}
-            (half,) = systematic(metric, {f: r[::2] for f, r in rows.items()})
-            fits, *without = systematic(metric, rows, out=True)
+            fits, without = systematic(metric, rows)
             yield Tested(
                 task,
                 metric,
                 rows,
                 fits,
                 {f: passing(metric, r, people[f]) for f, r in rows.items()},
-                {f: passing(metric, r[1::2], people[f][1::2], half) for f, r in rows.items()},
-                {
-                    f: passing(metric, r, people[f], left)
-                    for (f, r), left in zip(rows.items(), without, strict=True)
-                },
+                {f: passing(metric, r, people[f], without[f]) for f, r in rows.items()},
             )
 
 
@@ -445,7 +439,7 @@ def of_families(shares: Shares, families: Sequence[str]) -> str:
 def page(tests: Sequence[Tested]) -> str:
     families = [f"- {name}: {' '.join((f.__doc__ or '').split())}" for name, f in FAMILIES.items()]
     lines, counts = [], set()
-    for task, metric, rows, fits, own, _, others in tests:
+    for task, metric, rows, fits, own, others in tests:
         clusters = max(row[2] for row in rows["noise"])
         errors = [(f.mean, f.limit) for f in fits.values()]
         ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
