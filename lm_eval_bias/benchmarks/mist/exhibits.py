@@ -81,17 +81,14 @@ WABT_LIKELIHOOD = _wabt(
 # ---- Affective Attribution Test
 
 
-def _together(rows: Table, key: str, first: str | None = None) -> Table:
-    values = [first, *dict.fromkeys(row.get(key) for row in rows)]
-    return sorted(rows, key=lambda row: values.index(row.get(key)))
-
-
 def _by_verdict(rows: Table) -> Table:
     """A row for each group and verdict, in percent (Figure 4); S_a of each domain first."""
 
     def percent(share: Any) -> float | None:
         return None if known(share) is None else 100 * share
 
+    by_side = sorted(rows, key=lambda row: str(row.get("side")))
+    domains = [row.get("domain") for row in by_side]
     keys = ("group", "side", "domain", "n", "refused", "unparsed")
     ends = ("", "_stderr", "_low", "_high")
     return [
@@ -101,7 +98,7 @@ def _by_verdict(rows: Table) -> Table:
             **{f"percent{end}": percent(row.get(f"{verdict}{end}")) for end in ends},
             "percent_n": row.get(f"{verdict}_n"),
         }
-        for row in _together(_together(rows, "side", first="a"), "domain")
+        for row in sorted(by_side, key=lambda row: domains.index(row.get("domain")))
         for verdict in VERDICTS
     ]
 
