@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any
-
-import pandas as pd
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.exhibit import Table
@@ -31,8 +28,17 @@ from lm_eval_bias.measure import (
 from lm_eval_bias.metrics.errors import Values, beyond_placebos, means
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, entailed, twins
 
-SHARED = ("wording", "category", "domain", "attribute", "variant", "direction", "placebo", "words")
-TWIN = ("gender", *SHARED)
+TWIN = (
+    "gender",
+    "wording",
+    "category",
+    "domain",
+    "attribute",
+    "variant",
+    "direction",
+    "placebo",
+    "words",
+)
 """What the two pairs share that differ in the descriptor alone."""
 KEYS = (*TWIN, "descriptor", "paper", "favoured", "effect")
 CLUSTERS = (("domain", "wording"), ("category", "attribute"))
@@ -132,19 +138,11 @@ def units(answers: Any, **_: Any) -> Frames:
     graded = asked.assign(entailed=answers.get("entailed", asked["entailed"]))
     everything, _ = twins(graded[asked["label"].notna()], TWIN)
     pairs, paired = twins(paper[paper["label"].notna()], TWIN)
-    differences = [pairs.iloc[:0]]
-    for one, two in combinations(dict.fromkeys(answers["gender"]), 2):
-        same = pairs[pairs["gender"] == one].merge(
-            pairs.loc[pairs["gender"] == two, [*SHARED, "gap"]], on=SHARED, suffixes=("", "_2")
-        )
-        gap = same["gap"] - same["gap_2"]
-        differences.append(same.assign(gap=gap, gender=f"{one} - {two}"))
     return {
         "asked": asked,
         "paper": paper.assign(left_out=100.0 * ~paired.reindex(paper.index, fill_value=True)),
         "twins": pairs,
         "everything": everything,
-        "differences": pd.concat(differences),
     }
 
 
@@ -181,19 +179,12 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
     gaps = [
         {"effect": names["effect"], "gender": names.get("gender", ALL)}
         | {"category": names.get("category", ALL), "n": own["gap"].n, **estimate("gap", own["gap"])}
-        for name, columns in (("twins", []), ("twins", ["gender"]), ("differences", ["gender"]))
-        for more in ([], ["category"])
-        for names, own in rows(name, "effect", *columns, *more)
+        for gender in ([], ["gender"])
+        for category in ([], ["category"])
+        for names, own in rows("twins", "effect", *gender, *category)
         if own["gap"].n
     ]
-    place = {gender: i for i, gender in enumerate(genders)}
-    gaps.sort(
-        key=lambda row: (
-            row["gender"] not in place,
-            EFFECTS.index(row["effect"]),
-            place.get(row["gender"], 0),
-        )
-    )
+    gaps.sort(key=lambda row: (EFFECTS.index(row["effect"]), genders.index(row["gender"])))
     return {"labels": labels, "gaps": gaps}
 
 
@@ -208,7 +199,6 @@ NLI = with_checks(
                 "paper": of_paper,
                 "twins": means("gap", *(f"{effect}_gap" for effect in EFFECTS)),
                 "everything": of_everything,
-                "differences": means("gap"),
             },
             tables,
         ),
