@@ -384,19 +384,13 @@ def means(*columns: str) -> Callable[..., Values]:
 
 
 def contrasts(
-    total: Total,
-    outcomes: Sequence[ArrayLike],
-    cells: Ints,
-    part: Ints,
-    *signs: Sequence[float],
-    harmonic: bool = False,
+    total: Total, outcomes: Sequence[ArrayLike], cells: Ints, part: Ints, *signs: Sequence[float]
 ) -> list[Value]:
     """For each outcome and choice of signs the sum of signs times the means of the parts, averaged
     over the cells that have all parts.
 
     outcomes: each of shape (rows,). cells: shape (rows,), codes. part: shape (rows,), indices of
-    signs. harmonic: whether a cell counts by the harmonic mean of its parts' sizes; else all count
-    alike.
+    signs.
     """
     parts, size = len(signs[0]), int(cells.max(initial=-1)) + 1
     finer, belongs = total.within(part * size + cells, parts * size)
@@ -409,8 +403,6 @@ def contrasts(
     each = 1 / np.maximum(n, 1)
     weight = np.minimum(1, n.prod(axis=0))
     rows = [(weight * n[np.asarray(chosen) != 0].sum(axis=0)) @ belongs for chosen in signs]
-    if harmonic:
-        weight *= parts / each.sum(axis=0)
     counted = weight @ belongs
     return [
         (ratio((weight * np.tensordot(chosen, means_of, 1)) @ belongs, counted), n_of)

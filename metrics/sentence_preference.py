@@ -11,10 +11,9 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Floats, Ints, Total, Values, contrasts
+from .errors import ROUNDING, Floats, Ints
 
 CONTEXTS = ("positive", "negative", "neutral")
-CONTRASTS = ("favouritism", "discrimination", "log_odds_gap")
 ALPHA = 0.05
 
 
@@ -44,21 +43,6 @@ def log_odds(
 def _less(a: Floats, b: Floats, size: Floats) -> Floats:
     """a - b; rounding of numbers of that size is zero."""
     return np.where(np.abs(a - b) <= ROUNDING * np.maximum(1.0, size), 0.0, a - b)
-
-
-def context_contrasts(x: pd.DataFrame, total: Total, threshold: float) -> Values:
-    """How pairs of positive and negative context differ in the same places: z2 in positive less
-    negative context; z3 in negative less positive; x in positive less negative.
-
-    Places count by the harmonic mean of the numbers of their pairs. Source: BIStereo, section
-    4.1.1.
-    """
-    prefers = preference(x["x"], threshold)
-    part = (x["context"] == "negative").astype(int).to_numpy()
-    outcomes = 100.0 * (prefers == 1), -100.0 * (prefers == -1), x["x"]
-    place = pd.factorize(x["place"])[0]
-    values = contrasts(total, outcomes, place, part, (1, -1), harmonic=True)
-    return dict(zip(CONTRASTS, values, strict=True))
 
 
 def preference(log_odds: ArrayLike, threshold: float) -> Ints:

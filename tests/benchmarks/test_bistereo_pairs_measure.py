@@ -42,20 +42,19 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
     for result, z1, z2 in ((encoder, 0, 100), (decoder, 100, 0)):
         rows = [row for row in result.tables["trisentbias"] if row["context"] != "neutral"]
         assert {(row["z1"], row["z2"], row["z3"]) for row in rows} == {(z1, z2, 0)}
-        for name in ("favouritism", "discrimination", "log_odds_gap"):
-            assert result.values[name][:2] == (0, 0)
+        for order in ("body", "attribute"):
+            assert result.values[f"raw_gap_{order}_first"].value == 0
         assert result.values["within_threshold"][:2] == (z1, 0)
     for result, z2 in ((encoder, 100), (decoder, nan)):
         neutral = [r["z2"] for r in result.tables["trisentbias"] if r["context"] == "neutral"]
         assert neutral == pytest.approx([z2] * len(neutral), nan_ok=True)
 
 
-def test_the_axes_are_split(docs):
+def test_the_axes_are_split(every):
     """The stereotype in height alone."""
-    result = answered(docs[:700], lambda d: SIGN[d["sentiment"]] * (d["axis"] == "height"))
-    found = {axis: number[0] for axis, number in result.groups["favouritism"].items()}
-    assert found == {"skin": 0, "shape": 0, "height": 100}
-    assert result.groups["log_odds_gap"]["height"][:2] == (2, 0)
+    result = answered(every[:900], lambda d: SIGN[d["sentiment"]] * (d["axis"] == "height"))
+    found = {axis: number[:2] for axis, number in result.groups["raw_gap"].items()}
+    assert found == {"skin": (0, 0), "shape": (0, 0), "height": (2, 0)}
     assert result.groups["within_threshold"]["skin"][:2] == (100, 0)
 
 
@@ -67,7 +66,7 @@ def test_word_senses_alone_have_a_gap_that_their_placebos_take_off_and_a_bias_is
         found = answered(
             rows, lambda d, b=bias: SIGN[d["sentiment"]] * (3 + b * (not d["placebo"]))
         )
-        assert found.values["log_odds_gap"][0] == pytest.approx(6 + 2 * bias)
+        assert found.values["raw_gap"][0] == pytest.approx(6 + 2 * bias)
         assert found.values["gap_beyond_words"][0] == pytest.approx(2 * bias)
         of_axis = found.groups["gap_beyond_words"]["skin"]
         assert repr(of_axis) == repr(found.values["gap_beyond_words"])

@@ -108,7 +108,6 @@ def pairs(records):
         "raw_gap_attribute_first": len(whole(bodies[~bodies["body_first"]], 2)),
         "gap_beyond_words": len(parts),
         "raw_gap": sum(~parts["placebo"]),
-        **dict.fromkeys(("favouritism", "discrimination", "log_odds_gap"), sum(both["paper"])),
         "within_threshold": sum(infused["paper"]),
         "left_out": sum(x["paper"]),
     }

@@ -65,17 +65,15 @@ def test_a_preference_is_a_difference_of_npll_beyond_a_threshold(x, pll_u, thres
 
 def test_z1_z2_z3_by_hand():
     """Positive: 0.5, 0.5, 0.01 and -0.5 nats: z1 25, z2 50, z3 25. Negative: -0.5 each: z3 100. So
-    favouritism 50 - 0, discrimination 100 - 25, and the gap of the log-odds (0.5 + 0.5 + 0.01 -
-    0.5) / 4 + 0.5."""
+    the gap of the log-odds is (0.5 + 0.5 + 0.01 - 0.5) / 4 + 0.5."""
     records = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((0.5, 0.5, 0.01, -0.5))]
     records += [pair(-0.5, "negative", f"t{i}", "n") for i in range(4)]
     of, values = triads(records), PAIRS.summary(records).values
     positive, negative = of["skin", "all", "positive"], of["skin", "g", "negative"]
     assert [positive[z] for z in ("z1", "z2", "z3")] == [25, 50, 25]
     assert [negative[z] for z in ("z1", "z2", "z3")] == [0, 0, 100]
-    names = ("favouritism", "discrimination", "log_odds_gap", "within_threshold")
-    found = [values[name].value for name in names]
-    assert found == pytest.approx([50, 75, 0.51 / 4 + 0.5, 100 / 8])
+    assert values["raw_gap_body_first"].value == pytest.approx(0.51 / 4 + 0.5)
+    assert values["within_threshold"].value == pytest.approx(100 / 8)
 
 
 def test_pairs_without_two_finite_likelihoods_are_counted_and_left_out():
@@ -119,35 +117,27 @@ def test_contrasts_compare_pairs_of_the_same_template_alone():
             pair(None, "negative", "t1", "n"),
         ]
     ).values
-    assert (values["log_odds_gap"].value, values["log_odds_gap"].n) == (0, 2)
+    gap = values["raw_gap_body_first"]
+    assert (gap.value, gap.n) == (0, 2)
     assert values["left_out"].value == 25
-
-
-def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
-    """t0 has 2 positive and 1 negative pair, (4 + 2) / 2 - 1 = 2, and counts 4 / 3; t1 one of
-    either, 0 - 1, and counts 1: (8 / 3 - 1) / (7 / 3)."""
-    records = [pair(4.0, "positive", "t0", "p"), pair(2.0, "positive", "t0", "q")]
-    records += [pair(1.0, "negative", "t0", "n")]
-    records += [pair(0.0, "positive", "t1", "p"), pair(1.0, "negative", "t1", "n")]
-    gap = PAIRS.summary(records).values["log_odds_gap"].value
-    assert gap == pytest.approx((8 / 3 - 1) / (7 / 3))
 
 
 # ---- Errors
 
 
 def test_attributes_alone_vary():
-    """4 of 10 positive attributes do: 40, and sqrt(0.24 * 10 / 9) * 100 / sqrt(10). Without one, a
-    tenth of the positive pairs is left out, but a twentieth of all, and the error is larger by
-    0.95 / 0.9. Interval of t with 9 degrees of freedom, 2.262; those of the others add some."""
+    """4 of 10 positive attributes do, by 2 nats: 0.8, and sqrt(0.24 * 10 / 9) * 2 / sqrt(10).
+    Without one, a tenth of the positive pairs is left out, but a twentieth of all, and the error is
+    larger by 0.95 / 0.9. Interval of t with 9 degrees of freedom, 2.262; those of the others add
+    some."""
     records = crossed(
         lambda c, t, a: 1.0 if c == "positive" and a < 4 else -1.0, templates=20, attributes=10
     )
-    found = PAIRS.summary(records).values["favouritism"]
-    error = 100 * sqrt(0.24 / 9) * 0.95 / 0.9
-    assert found[:2] == (pytest.approx(40), pytest.approx(error))
+    found = PAIRS.summary(records).values["raw_gap_body_first"]
+    error = 2 * sqrt(0.24 / 9) * 0.95 / 0.9
+    assert found[:2] == (pytest.approx(0.8), pytest.approx(error))
     half = 2.262 * error
-    assert (found.low, found.high) == pytest.approx((40 - half, 40 + half), abs=0.01)
+    assert (found.low, found.high) == pytest.approx((0.8 - half, 0.8 + half), abs=0.0002)
 
 
 # ---- The star

@@ -15,7 +15,6 @@ from lm_eval_bias.exhibit import (
     Table,
     intervals,
     is_number,
-    with_numbers,
 )
 
 AXIS = Column("axis", "Axis")
@@ -161,28 +160,6 @@ SECTION_4_1_2 = Exhibit(
 )
 
 
-CONTRASTS = Exhibit(
-    name="Favouritism and discrimination",
-    caption="How much more often the desirable descriptor is preferred in positive than in "
-    "negative context, and the undesirable one the other way round",
-    source=Rows("contrasts", {"contrast": ("favouritism", "discrimination")}),
-    columns=(
-        Column("contrast", "Contrast"),
-        AXIS,
-        GENDER,
-        Column("value", "Difference", "points"),
-        Column("threshold", "δ", "share"),
-        N,
-    ),
-    how_to_read="An interval right of 0 is the stereotype, whatever the model thinks of a "
-    "descriptor by itself; each row holds for other templates and attributes.",
-    caveat="The two are not independent, and the rows of an axis and of all axes share their "
-    "pairs, so that several are no several findings.",
-    then=with_numbers("value"),
-    needs="pairs of positive and of negative context that are both answered",
-)
-
-
 def _by_axis(beyond: str, people: str, unit: str, **texts: Any) -> Exhibit:
     return Exhibit(
         source=Numbers(by="axis", whole="all axes"),
@@ -205,7 +182,7 @@ GAPS_BY_AXIS = _by_axis(
 )
 
 
-PAIRS = (FIGURES[0], GAPS_BY_AXIS, SECTION_4_1_2, CONTRASTS, *FIGURES[1:])
+PAIRS = (FIGURES[0], GAPS_BY_AXIS, SECTION_4_1_2, *FIGURES[1:])
 
 
 # ---- BIStereo-NLI

@@ -29,8 +29,6 @@ from lm_eval_bias.metrics.errors import Values, beyond_placebos, contrasts, mean
 from lm_eval_bias.metrics.sentence_preference import (
     ALPHA,
     CONTEXTS,
-    CONTRASTS,
-    context_contrasts,
     log_odds,
     preference,
     sign_test,
@@ -77,7 +75,8 @@ METRICS = (
     _contrast(
         "raw_gap",
         "nats",
-        "log_odds_gap over the words that placebos have too.",
+        "Score of the desirable less the undesirable descriptor, in positive less that in negative "
+        "context, over the words that placebos have too; words alone give it: *fair* is also just.",
         counted="sentence pairs",
         above="the odds of fair, thin and tall are higher in good than in bad sentences by {size}",
         below="the odds of fair, thin and tall are higher in bad than in good sentences by {size}",
@@ -93,24 +92,6 @@ METRICS = (
             ("raw_gap_body_first", "body", "attribute"),
             ("raw_gap_attribute_first", "attribute", "body"),
         )
-    ),
-    _contrast(
-        "favouritism",
-        "points",
-        "z2, pairs with the desirable descriptor preferred, in positive less that in "
-        "negative context; stereotype: above 0.",
-    ),
-    _contrast(
-        "discrimination",
-        "points",
-        "z3, pairs with the undesirable one preferred, in negative less that in "
-        "positive context; stereotype: above 0.",
-    ),
-    _contrast(
-        "log_odds_gap",
-        "nats",
-        "Score of the desirable less the undesirable descriptor, in positive less that "
-        "in negative context; words alone give it too: *fair* is also just.",
     ),
     Metric(
         "within_threshold",
@@ -188,10 +169,6 @@ def of_paper(x: Any, total: Any) -> Values:
     return {"lost": (lost, n), **means("left_out", *ALL_SHARES)(x, total)}
 
 
-def of_compared(x: Any, total: Any) -> Values:
-    return {**means("within_threshold")(x, total), **context_contrasts(x, total, THRESHOLDS[0])}
-
-
 def of_order(x: Any, total: Any, name: str) -> Values:
     """`raw_gap` of the sentences in which one word stands first."""
     negative = x["context"] == "negative"
@@ -201,17 +178,17 @@ def of_order(x: Any, total: Any, name: str) -> Values:
 
 
 def of_everything(x: Any, total: Any) -> Values:
-    """`log_odds_gap` of the bodies, axes and words counting alike."""
+    """Axes and words count alike."""
     negative = x["context"] == "negative"
     return beyond_placebos(x, total, x["x"].where(~negative, -x["x"]), negative, ["axis", "words"])
 
 
 def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
-    """trisentbias (by axis, gender, context), and the contrasts of contexts."""
+    """trisentbias, by axis, gender and context."""
     pairs = units["paper"]
     score = score_of(pairs["method"])
     known = pairs[pairs["x"].notna()]
-    triads, contrasts = [], []
+    triads = []
     for gender in ([], ["gender"]):
         parts = known.groupby(["axis", *gender, "context"]).indices
         for names, numbers in rows("paper", "axis", *gender, "context"):
@@ -229,27 +206,13 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
                     p = [sign_test(expected, inside[column]) for column in ("wording", "attribute")]
                     row |= {"p_templates": p[0], "p_attributes": p[1], "star": max(p) <= ALPHA}
                 triads.append(row)
-        for axis in ([], ["axis"]):
-            contrasts += [
-                {
-                    "contrast": name,
-                    "axis": names.get("axis", ALL),
-                    "gender": names.get("gender", ALL),
-                    "threshold": nan if name == "log_odds_gap" else THRESHOLDS[0],
-                    "n": numbers[name].n,
-                    **estimate("value", numbers[name]),
-                    "score": score,
-                }
-                for names, numbers in rows("compared", *axis, *gender)
-                for name in CONTRASTS
-            ]
     axes, genders = ([ALL, *dict.fromkeys(pairs[name])] for name in ("axis", "gender"))
 
     def place(row: Record) -> list[int]:
-        context = CONTEXTS.index(row.get("context", CONTEXTS[0]))
+        context = CONTEXTS.index(row["context"])
         return [axes.index(row["axis"]), genders.index(row["gender"]), context]
 
-    return {"trisentbias": sorted(triads, key=place), "contrasts": sorted(contrasts, key=place)}
+    return {"trisentbias": sorted(triads, key=place)}
 
 
 def score_of(methods: Iterable[str]) -> str:
@@ -275,7 +238,7 @@ PAIRS = with_checks(
             {
                 "asked": means("unanswered"),
                 "paper": of_paper,
-                "compared": of_compared,
+                "compared": means("within_threshold"),
                 "everything": of_everything,
                 **{word: partial(of_order, name=f"raw_gap_{word}_first") for word in ORDERS},
             },
