@@ -3,10 +3,8 @@
 import argparse
 import sys
 import textwrap
-import warnings
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import Metric, clusters_of, logging_disabled
+from lm_eval_bias.measure import Metric, clusters_of
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
@@ -29,13 +27,10 @@ WIDTH = 120
 
 LEGEND = {
     "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
-    "DOCUMENTS": "that make it so narrow, by the clusters which they bring (templates, words, "
-    "events, themes). At most: the worst case, where the pilot does not show how much of the "
-    "variance stays since more documents use the same clusters again. Too few: all documents of "
-    "the task do not suffice.",
-    "BETWEEN": "90 of 100 pilots have the true number there if clusters differ as normal draws do. "
-    "Where a few stand out, or a number rests on few answers, it may be 50 "
-    "(docs/reference/ci_sizes.md).",
+    "DOCUMENTS": "that make it so narrow, as far as the pilot's width is right: it falls with the "
+    "root of the clusters which they bring (templates, words, events, themes). Where more "
+    "documents use the same clusters again, fewer may do. Too few: perhaps all documents of the "
+    "task do not suffice.",
 }
 
 
@@ -70,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, pilots.known, wanted) for one in pilots.runs]
-    if any("BETWEEN" in text for text in blocks):
+    if any("DOCUMENTS" in text for text in blocks):
         filled = (
             textwrap.fill(f"{name:11}{meaning}", WIDTH, subsequent_indent=" " * 11)
             for name, meaning in LEGEND.items()
@@ -141,7 +136,7 @@ class Pilot:
             raise UsageError("it is not known here; name its folder with --include_path")
         if not task.measure.clusters:
             raise UsageError("its measure declares no clusters")
-        self.run, self.task, self.measure = run, task, task.measure
+        self.run, self.task = run, task
         documents = samples.documents(task, run.samples)
         self.records = [document.records for document in documents if document.records]
         if len(self.records) != run.n:
@@ -150,7 +145,7 @@ class Pilot:
                 "clusters are counted; run it again with --log_samples"
             )
         all_of = self._documents()
-        clusters = [[clusters_of(d, columns) for d in all_of] for columns in self.measure.clusters]
+        clusters = [[clusters_of(d, columns) for d in all_of] for columns in task.measure.clusters]
         self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
         self.ends, self.grown = plan.boundaries(self.labels), plan.growth(clusters)
         self.clusters = plan.clusters_in(task.measure, self.records)
@@ -178,18 +173,8 @@ class Pilot:
     def sized(self, metric: str, width: float) -> plan.SizePlan:
         """How many documents make the interval of a number so wide."""
         number = self.run.numbers[metric, None]
-        window = plan.Window(self.run.n, self.clusters, plan.width_of(number))
-        return plan.plan(window, width, self.grown, self.windows.get(metric, ()), self.ends)
-
-    @cached_property
-    def windows(self) -> dict[str, list[plan.Window]]:
-        """The intervals in parts of the run: metric -> a window each."""
-        run = self.run
-        options = samples.run_options(self.task, run.options)
-        metrics = [metric for metric in run.metrics if (metric.name, None) in run.numbers]
-        with logging_disabled(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return plan.in_windows(self.measure, self.records, options, metrics)
+        width_now = plan.width_of(number)
+        return plan.plan(width_now, width, self.run.n, self.clusters, self.grown, self.ends)
 
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
@@ -209,13 +194,13 @@ def to_decide(
         return ""
     whole, total = whole_task(pilot.task, tasks), len(pilot.labels)
     if made.documents is None:
-        least = with_unit(made.at_full[1], table.unit_of_difference(metric.unit))
+        width = with_unit(made.at_full, table.unit_of_difference(metric.unit))
         return (
-            f"cannot be decided with this benchmark: with all {total:,} documents of {whole} its "
-            f"interval stays at {least}"
+            f"perhaps not with this benchmark: with all {total:,} documents of {whole} its "
+            f"interval may stay at {width}"
         )
     limit = f" --limit {made.documents}" if made.documents < total else ""
-    return f"about {made.documents:,} documents: lm_eval --tasks {whole}{limit}"
+    return f"at most about {made.documents:,} documents: lm_eval --tasks {whole}{limit}"
 
 
 # ---- Its table
@@ -243,13 +228,13 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         if made.cannot:
             cannot[made.cannot].append(metric.name)
         else:
-            needed.append(made.needed)
-            rows.append((metric.name, metric.unit, *_row(made, total, metric.unit)))
+            needed.append(made.documents)
+            rows.append((metric.name, metric.unit, *_row(made, width, total, metric.unit)))
     whole = whole_task(pilot.task, tasks)
     share = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
     lines = [f"{title}: {run.n:,}{share}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if rows:
-        head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "")
+        head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "")
         lines.append(textwrap.indent(table.columns([head, *rows], right={2, 3, 4}), "  "))
     for cause, names in cannot.items():
         lines.append(_filled(f"{', '.join(names)}: cannot be planned, since {cause}."))
@@ -276,18 +261,9 @@ def _filled(note: str) -> str:
     return textwrap.fill(note, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _row(made: plan.SizePlan, total: int, unit: str) -> tuple[str, ...]:
+def _row(made: plan.SizePlan, wanted: float, total: int, unit: str) -> tuple[str, ...]:
     """The cells from WIDTH NOW on. total: documents."""
-    least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
-    between = f"{least} to {most}" if least and most else f"from {least}" if least else ""
-    now, wanted, low, middle, high = (
-        number_text(width, unit) for width in (made.width, made.wanted, *made.at_full)
-    )
-    more = ""
-    if made.needed:
-        count = f"{made.needed:,}" if made.known or least == most else f"{made.needed:,} at most"
-    else:
-        count = "too few" if made.known else "perhaps too few"
-        about = f"{middle} ({low} to {high})" if made.known else f"{low} to {high}"
-        more = f"with all {total:,} the width is {about}"
-    return now, wanted, count, "" if least == most else between, more
+    now, wide, least = (number_text(width, unit) for width in (made.width, wanted, made.at_full))
+    if made.documents:
+        return now, wide, f"{made.documents:,}", ""
+    return now, wide, "too few", f"with all {total:,} the width is {least} or less"

@@ -72,7 +72,7 @@ def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
     file.unlink()
     _, out, text = plan(tmp_path / "pilot", "10")
     assert "it has samples of 0 of its 620 documents" in text
-    assert "run it again with --log_samples" in text and "BETWEEN" not in out
+    assert "run it again with --log_samples" in text and "DOCUMENTS" not in out
 
 
 def test_too_few_clusters_plan_nothing(tmp_path, plan):
@@ -84,7 +84,7 @@ def test_too_few_clusters_plan_nothing(tmp_path, plan):
     assert "mean_difference" in text
     assert "cannot be planned, since the pilot has 2 clusters, and 10 are needed" in text
     assert "A pilot of 388 documents has them: lm_eval --tasks hbb --limit 388" in text
-    assert "BETWEEN" not in text
+    assert "DOCUMENTS" not in text
 
 
 def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, plan):

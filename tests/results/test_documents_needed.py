@@ -8,16 +8,9 @@ import pytest
 from scipy.stats import t
 
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.sample_size import (
-    Share,
-    Window,
-    growth,
-    plan,
-    predicted,
-    share,
-    width_of,
-    windows,
-)
+from lm_eval_bias.results.sample_size import growth, plan, width_of
+
+ANY, TENS = range(1, 2001), range(50, 2001, 10)
 
 
 def alike(documents, clusters):
@@ -40,65 +33,34 @@ def test_growth_counts_distinct_clusters():
 TENS = range(50, 2001, 10)
 
 
-def half(factor=1.0):
-    """The fewest documents that halve the width of 100 with 20 clusters, 5 of them a cluster: its
-    variance falls with clusters, and Student's quantile too. factor: of the pilot's width."""
-    quantile = {n: t.ppf(0.975, n // 5 - 1) for n in TENS}
-    return next(n for n in quantile if sqrt(100 / n) * quantile[n] * factor <= quantile[100] / 2)
-
-
 def test_half_the_width_takes_almost_four_times_the_clusters():
-    found = plan(Window(100, [20], 8.0), 4.0, alike(100, 20), ends=TENS)
-    assert found.documents == half() < 400 and not found.share.matters
-    # 90 % of the chi-square with 19 degrees of freedom lies from 10.12 to 30.14 (tables), so the
-    # variance may be 19 / 30.14 to 19 / 10.12.
-    assert found.least == half(sqrt(19 / 30.14))
-    assert found.most == half(sqrt(19 / 10.12))
+    """100 documents have 20 clusters, 5 each: the variance falls with clusters, and Student's
+    quantile too."""
+    quantile = {n: t.ppf(0.975, n // 5 - 1) for n in TENS}
+    half = next(n for n in TENS if sqrt(100 / n) * quantile[n] <= quantile[100] / 2)
+    found = plan(8.0, 4.0, 100, [20], alike(100, 20), TENS)
+    assert found.documents == half < 400
+    assert found.at_full == pytest.approx(8 * sqrt(100 / 2000) * quantile[2000] / quantile[100])
 
 
-def a_and_b(n):
-    """V(N) = 1 + 100 / N of one clustering of 50, which all documents share."""
-    return Window(n, [50], sqrt(1 + 100 / n))
+def test_documents_that_bring_no_cluster_promise_nothing():
+    """The root of the number of documents would have promised 400 of them."""
+    made = plan(4.0, 2.0, 100, [50], fixed(10_000, 50), range(1, 10_001))
+    assert made.documents is None and made.at_full == 4.0
 
 
-def test_what_clusters_add_is_found_on_halves_and_quarters():
-    """At 100 documents V is 1 + 1: half of it stays, however many documents are asked."""
-    parts = [a_and_b(50)] * 2 + [a_and_b(25)] * 4
-    found = share(a_and_b(100), parts)
-    assert (
-        found.known
-        and found.value == pytest.approx(0.5)
-        and 0.3 < found.low < 0.5 < found.high < 0.7
-    )
-    made = plan(a_and_b(100), sqrt(1.25) + 1e-9, fixed(10_000, 50), parts)
-    assert made.documents == 400  # 1 + 100 / 400
-    assert made.at_full[1] == pytest.approx(sqrt(1.01))
-
-
-def test_below_the_floor_no_number_of_documents_helps():
-    made = plan(a_and_b(100), 0.9, fixed(10_000, 50), [a_and_b(50)] * 2 + [a_and_b(25)] * 4)
-    assert made.documents is None and made.most is None and made.at_full[0] < 1 < made.at_full[2]
-    # the root of the number of documents would have promised 247 of them: 100 (sqrt(2) / 0.9)^2
-    assert a_and_b(10_000).width > 0.9
+def test_fewer_documents_of_the_same_clusters_are_no_better_than_their_number():
+    """For twice the width a quarter of the documents, though each has all the clusters."""
+    assert plan(4.0, 8.0, 100, [50], fixed(1000, 50), range(1, 1001)).documents == 25
 
 
 def test_the_slower_of_two_clusterings_decides():
     """Templates come with documents, the 14 words were all used in the pilot."""
     grown = np.array([[n // 2 for n in range(2001)], [14] * 2001])
-    pilot = Window(200, [100, 14], 4.0)
-    assert predicted(pilot, 1.0, [2000], grown[:, [2000]])[0] == 4.0
-    assert predicted(pilot, 0.0, [2000], grown[:, [2000]])[0] == pytest.approx(4 / sqrt(10))
-    # In windows both show: a half of the documents has half of the templates and all words.
-    halves = [Window(100, [50, 14], 4 * sqrt(2))] * 2 + [Window(50, [25, 14], 8.0)] * 4
-    assert share(pilot, halves).value == pytest.approx(0)
-
-
-def test_a_few_windows_that_agree_by_chance_prove_nothing():
-    halves = [Window(50, [15], 4 * sqrt(2)), Window(50, [15], 4 * sqrt(2))]
-    assert share(Window(100, [20], 4.0), halves) == Share(1.0, 0.0, 1.0, False)
-    unknown = plan(Window(100, [20], 4.0), 2.0, fixed(1000, 20), halves)
-    assert unknown.documents is None  # the worst case
-    assert unknown.least == pytest.approx(400 * 19 / 30.14, rel=0.02)  # the best
+    assert plan(4.0, 1.0, 200, [100, 14], grown, ANY).at_full == 4.0
+    grown[1] = range(2001)
+    made = plan(4.0, 1.0, 200, [100, 14], grown, ANY)
+    assert made.at_full == pytest.approx(4 / sqrt(10) * t.ppf(0.975, 999) / t.ppf(0.975, 13))
 
 
 @pytest.mark.parametrize(
@@ -112,23 +74,21 @@ def test_a_few_windows_that_agree_by_chance_prove_nothing():
     ],
 )
 def test_a_pilot_that_tells_nothing_plans_nothing(width, clusters, why):
-    made = plan(Window(100_000, clusters, width), 2.0, alike(100, 20))
-    assert why in made.cannot and made.documents is None and isnan(made.at_full[1])
+    made = plan(width, 2.0, 100_000, clusters, alike(100, 20), ANY)
+    assert why in made.cannot and made.documents is None and isnan(made.at_full)
+
+
+def test_a_task_with_too_few_clusters_has_no_plan():
+    assert "the task has fewer" in plan(4.0, 2.0, 100, [20], fixed(100, 9), range(1, 101)).cannot
 
 
 def test_no_plan_asks_fewer_than_ten_clusters():
-    assert plan(Window(100, [20], 1.0), 50.0, alike(100, 20)).documents == 50
+    assert plan(1.0, 50.0, 100, [20], alike(100, 20), ANY).documents == 50
 
 
 def test_documents_end_where_nothing_is_cut_apart():
-    made = plan(Window(100, [20], 8.0), 4.1, alike(100, 20), ends=range(116, 2001, 116))
+    made = plan(8.0, 4.1, 100, [20], alike(100, 20), range(116, 2001, 116))
     assert made.documents == 464 and pytest.approx(381, abs=1) == 100 * (8 / 4.1) ** 2
-
-
-def test_windows_begin_with_a_cluster():
-    labels = [i // 10 for i in range(95)]
-    assert windows(labels)[:2] == [(0, 50), (50, 95)]
-    assert windows(["one"] * 10) == []
 
 
 def test_a_width_is_from_end_to_end():
