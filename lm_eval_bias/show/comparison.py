@@ -3,12 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from lm_eval_bias.exhibit import Column
 from lm_eval_bias.measure import Number
-from lm_eval_bias.results.changed import Changed, changed
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
 from lm_eval_bias.results.leaderboard import about, declared
 from lm_eval_bias.results.table import (
@@ -21,11 +19,11 @@ from lm_eval_bias.results.table import (
 )
 from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
 from lm_eval_bias.show import page_figures
-from lm_eval_bias.show.page import Fold, Page, Section
+from lm_eval_bias.show.page import Page, Section
 
 SIDES = "first", "second"
-DRAWN, SHOWN, ANSWER = 25, 6, 600
-"""Differences in a figure; answers to a question, and characters of each."""
+DRAWN = 25
+"""Differences in a figure."""
 
 
 def page(comparison: Comparison) -> Page:
@@ -35,16 +33,6 @@ def page(comparison: Comparison) -> Page:
         about = {row.metric.name: row.metric.description for row in comparison.rows}
         table = differences(comparison.rows, "Largest first, in standard errors; p after Holm")
         sections.append(Section("Differences", [table], partial(_figures, comparison), about=about))
-    if folds := [
-        _changed(task, questions)
-        for task, pair in comparison.pairs.items()
-        if (questions := changed(pair.one.samples, pair.two.samples))
-    ]:
-        lead = (
-            "Of each task up to ten questions that the two answer most differently: half the sum "
-            "of the differences between the shares of their answers."
-        )
-        sections.append(Section("The answers that changed", lead=lead, folds=folds))
     refused = comparison.refusals.items()
     return Page(
         "Comparison",
@@ -150,36 +138,3 @@ def _source(comparison: Comparison, tasks: Iterable[str]) -> str:
             for side, run in zip(sides, comparison.pairs[task][:2], strict=True)
         ]
     )
-
-
-def _changed(task: str, questions: list[Changed]) -> Fold:
-    n = len(questions)
-    return Fold(
-        f"{task}: {n} question{'s' * (n != 1)}, the first with a distance of "
-        f"{100 * questions[0].distance:.0f} of 100",
-        [
-            (
-                f"{i}. Question {question.asked.number}, distance {100 * question.distance:.0f}",
-                [turn.prompt for turn in question.asked.turns],
-                _answers(question),
-            )
-            for i, question in enumerate(questions, 1)
-        ],
-    )
-
-
-def _answers(question: Changed) -> list[Table]:
-    """How both models answer, turn by turn, the likeliest answers first."""
-    head = [Cell("answer"), Cell("first", note="%"), Cell("second", note="%")]
-    tables = []
-    for both in question.answers:
-        most = {text: max(shares.get(text, 0) for shares in both) for text in chain(*both)}
-        rows = [
-            [
-                Cell(text[:ANSWER]),
-                *(Cell(number_text(100 * shares.get(text, 0), "%")) for shares in both),
-            ]
-            for text in sorted(most, key=lambda text: -most[text])[:SHOWN]
-        ]
-        tables.append(Table(head, rows, title="Answers of both"))
-    return tables

@@ -14,22 +14,13 @@ from lm_eval_bias.show import latex as tex
 from lm_eval_bias.show.page_figures import missing
 
 
-class Fold(NamedTuple):
-    """What HTML alone has, folded. parts: heading, texts and tables of each."""
-
-    title: str
-    parts: Sequence[tuple[str, Sequence[str], Sequence[Table]]]
-
-
 class Section(NamedTuple):
     """figures: makes the SVGs, which HTML alone has. about: number -> what it is."""
 
     title: str
     tables: Sequence[Table] = ()
     figures: Callable[[], Iterable[str]] = list
-    lead: str = ""
     about: Mapping[str, str] = {}
-    folds: Sequence[Fold] = ()
 
 
 class Page(NamedTuple):
@@ -57,7 +48,6 @@ def markdown(page: Page) -> str:
         lines += ["", markdown_text(line)]
     for section in page.sections:
         lines += ["", f"## {markdown_text(section.title)}", ""]
-        lines += [markdown_text(section.lead), ""] if section.lead else []
         for part, _ in map(table.apart, section.tables):
             lines += [markdown_text(part.title), ""] if part.title else []
             lines += table.markdown(part)
@@ -107,7 +97,7 @@ def text(page: Page, width: int) -> str:
     for section in page.sections:
         parts += [
             [
-                *(filled(line) for line in (section.title, section.lead, part.title) if line),
+                *(filled(line) for line in (section.title, part.title) if line),
                 table.text(part, width),
             ]
             for part in section.tables

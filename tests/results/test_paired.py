@@ -3,12 +3,14 @@ both share."""
 
 import random
 from math import isnan, nan, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from lm_eval_bias.measure import Counted, Measure, Metric
+from lm_eval_bias.results.comparison import Pair
 from lm_eval_bias.results.paired import difference, pair_p, paired
 from tests.mistakes import refused
 
@@ -165,3 +167,27 @@ def test_errors_clustered_in_two_ways_are_those_of_statsmodels():
     groups = np.stack([scene, word], axis=1)
     fit = api.OLS(x, np.ones(len(x))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     assert found.stderr == pytest.approx(float(fit.bse[0]), rel=0.05)
+
+
+def test_the_answers_that_made_a_number_worse_are_found(benchmark_named):
+    """Of 200 one is better by 90 points, three are worse by 40, 50 and 30, and the others by 0.1:
+    without the three the mean, above 0 in both runs, is less by 0.25, 0.2 and 0.15."""
+    measure = benchmark_named("worlds/gate").MEASURE
+    worse = {7: 40.0, 9: -90.0, 81: 50.0, 199: 30.0}
+    runs = [
+        SimpleNamespace(
+            measure=measure,
+            options={},
+            records=[
+                {"theme": i % 13, "gap": 20 + second * worse.get(i, 0.1), "i": i}
+                for i in range(200)
+            ],
+        )
+        for second in (0, 1)
+    ]
+    moved = Pair.moved_most(SimpleNamespace(runs=runs), ("gap", None))
+    assert [(round(gain, 9), record["i"]) for gain, record in moved] == [
+        (0.25, 81),
+        (0.2, 7),
+        (0.15, 199),
+    ]

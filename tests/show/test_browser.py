@@ -10,7 +10,6 @@ from lm_eval_bias import cli
 from lm_eval_bias.figures import draw
 from lm_eval_bias.results.table import Cell, Table
 from lm_eval_bias.show import page
-from lm_eval_bias.show.page import Fold
 from lm_eval_bias.show.report import TaskInfo
 from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
 from tests.hostile import HOSTILE, run_of
@@ -44,11 +43,9 @@ def pages(tmp_path_factory):
     )
     texts = list(HOSTILE)
     cells = Table([Cell("answer"), Cell("first")], [[Cell(text), Cell("1")] for text in texts])
-    folds = [Fold(text, [(text, HOSTILE, [cells])]) for text in texts]
     about = dict(zip(texts, texts[::-1], strict=True))
-    section = page.Section(texts[0], [cells], lead=texts[1], about=about)
-    sections = [section, page.Section(texts[1], folds=folds)]
-    made = page.Page(texts[0], texts, sections, {"Notes": texts}, texts, [])
+    section = page.Section(texts[0], [cells], about=about)
+    made = page.Page(texts[0], texts, [section], {"Notes": texts}, texts, [])
     (folder / "compare.html").write_text(page.html(made), encoding="utf-8")
     files = ("board.html", "compare.html", "out/brief.html")
     paths = folder / "out/index.html", model, *(folder / file for file in files)
