@@ -86,8 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
             + [f"{name}: {task.about}" for name, task in made.items()],
             [*across, *found[0].across],
         )
-    status = finished.show(shown.page(result), output, shown.summary(result))
-    return status if result.pairs else NOTHING
+    finished.show(shown.page(result), output, shown.summary(result))
+    return 0 if result.pairs else NOTHING
 
 
 def _any_tasks(arguments: argparse.Namespace, paths: Sequence[Path]) -> dict[str, catalogue.Task]:

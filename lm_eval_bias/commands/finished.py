@@ -84,17 +84,16 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)
 
 
-def show(page: Page, output: Path | None, summary: str) -> int:
-    """Print a page, or write it, and print what was left out of it. Returns the exit status."""
+def show(page: Page, output: Path | None, summary: str) -> None:
+    """Print a page, or write it, and print what was left out of it."""
     if output is None:
         print(text(page, width()))
-        return 0
+        return
     writing.whole(output, WRITERS[output.suffix](page))
     print(f"wrote {output}: {summary}")
     for title in ("Not compared", "Notes"):
         for line in page.remarks.get(title, ()):
             print(line, file=sys.stderr)
-    return drawn()
 
 
 def drawn() -> int:

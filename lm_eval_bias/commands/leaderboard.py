@@ -38,4 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.sort,
             None if arguments.unpaired else answers,
         )
-    return finished.show(shown.page(board), output, shown.summary(board))
+    finished.show(shown.page(board), output, shown.summary(board))
+    return 0

@@ -1,29 +1,17 @@
 """The page of a comparison of two runs."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_bias.exhibit import Column
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.comparison import LEGEND, ComparedNumber, Comparison
 from lm_eval_bias.results.leaderboard import about, declared
-from lm_eval_bias.results.table import (
-    Cell,
-    Table,
-    interval_text,
-    number_cell,
-    number_text,
-    unit_of_difference,
-)
-from lm_eval_bias.results.verdict import UNKNOWN, YES, counts
-from lm_eval_bias.show import page_figures
+from lm_eval_bias.results.table import Cell, Table, interval_text, number_cell, number_text
+from lm_eval_bias.results.verdict import YES
 from lm_eval_bias.show.page import Page, Section
+from lm_eval_bias.show.page_figures import source
 
 SIDES = "first", "second"
-DRAWN = 25
-"""Differences in a figure."""
 
 
 def page(comparison: Comparison) -> Page:
@@ -32,7 +20,7 @@ def page(comparison: Comparison) -> Page:
     if comparison.rows:
         about = {row.metric.name: row.metric.description for row in comparison.rows}
         table = differences(comparison.rows, "Largest first, in standard errors; p after Holm")
-        sections.append(Section("Differences", [table], partial(_figures, comparison), about=about))
+        sections.append(Section("Differences", [table], about))
     refused = comparison.refusals.items()
     return Page(
         "Comparison",
@@ -46,7 +34,7 @@ def page(comparison: Comparison) -> Page:
         LEGEND,
         [names | _row(comparison, row) for row in comparison.rows]
         + [{**names, "task": task, "refused": why} for task, why in refused],
-        _source(comparison, comparison.pairs),
+        _source(comparison),
     )
 
 
@@ -104,37 +92,13 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     }
 
 
-def _figures(comparison: Comparison) -> Iterator[str]:
-    """The differences of each unit, the largest first."""
-    units = defaultdict(list)
-    for row in comparison.rows:
-        if row.verdict.kind != UNKNOWN:
-            units[unit_of_difference(row.metric.unit)].append(row)
-    title = "Largest in standard errors first; p after Holm"
-    for i, (unit, rows) in enumerate(units.items()):
-        more = f"The {DRAWN} largest of {len(rows)}. " * (len(rows) > DRAWN)
-        yield page_figures.figure(
-            [
-                (f"{row.name}, {row.task}", row.difference.number, f"p {number_text(row.p, 'p')}")
-                for row in rows[:DRAWN]
-            ],
-            Column("value", "Second less first", unit),
-            0,
-            "no difference",
-            name=f"d{i}",
-            title=f"{more}{title}",
-            seen=f"Do numbers in {unit} differ? {counts([row.verdict.kind for row in rows])}",
-            source=_source(comparison, dict.fromkeys(row.task for row in rows)),
-        )
-
-
-def _source(comparison: Comparison, tasks: Iterable[str]) -> str:
-    """The runs of some tasks, named by their sides."""
+def _source(comparison: Comparison) -> str:
+    """The runs, named by their sides."""
     sides = [f"{side} {name}" for side, name in zip(SIDES, comparison.names, strict=True)]
-    return page_figures.source(
+    return source(
         [
             run._replace(model=side)
-            for task in tasks
-            for side, run in zip(sides, comparison.pairs[task][:2], strict=True)
+            for pair in comparison.pairs.values()
+            for side, run in zip(sides, pair[:2], strict=True)
         ]
     )

@@ -1,28 +1,15 @@
 """The page of a leaderboard."""
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from lm_eval_bias import exhibit
-from lm_eval_bias.figures.draw import COLUMN
 from lm_eval_bias.results.escape import shortened
-from lm_eval_bias.results.leaderboard import (
-    LEGEND,
-    Board,
-    Column,
-    Entry,
-    Section,
-    about,
-    declared,
-    order,
-)
-from lm_eval_bias.results.runs import Run, last_date, listed
-from lm_eval_bias.results.table import Cell, Table, ends_text, joined, number_cell, unit_text
+from lm_eval_bias.results.leaderboard import LEGEND, Board, Column, Entry, Section, about, declared
+from lm_eval_bias.results.runs import Run, listed
+from lm_eval_bias.results.table import Cell, Table, joined, number_cell, unit_text
 from lm_eval_bias.show import page as pages
-from lm_eval_bias.show import page_figures
 from lm_eval_bias.show.exhibited import others
 from lm_eval_bias.show.page import Page
+from lm_eval_bias.show.page_figures import source
 
 
 def page(board: Board) -> Page:
@@ -58,10 +45,9 @@ def page(board: Board) -> Page:
             pages.Section(
                 shortened(section.title, 200),
                 [_table(board, section)],
-                partial(_figures, section, i),
-                about={c.metric.name: c.metric.description for c in section.columns},
+                {c.metric.name: c.metric.description for c in section.columns},
             )
-            for i, section in enumerate(sections, 1)
+            for section in sections
         ]
         + [pages.Section("Other tasks", [others(board.others)])] * bool(board.others),
         remarks,
@@ -72,7 +58,7 @@ def page(board: Board) -> Page:
             for column in section.columns
             if run.model in column.entries
         ],
-        page_figures.source([run for section in sections for run in section.runs]),
+        source([run for section in sections for run in section.runs]),
     )
 
 
@@ -96,36 +82,6 @@ def _about(column: Column) -> str:
     if not column.ranked:
         return unit_text(column.metric.unit)
     return joined(", ", about(column.metric), "paired" * column.paired)
-
-
-def _figures(section: Section, number: int) -> Iterator[str]:
-    """For each number with ranks its values, the best first, and the possible ranks."""
-    for i, column in enumerate(section.columns):
-        if column.ranked:
-            entries = column.entries.items()
-            yield page_figures.figure(
-                [
-                    (model, entry.number, f"{place(entry)} {entry.ties}" if entry.rank else "")
-                    for model, entry in sorted(entries, key=lambda item: order(column, item[1]))
-                ],
-                exhibit.Column("value", column.metric.name, column.metric.unit),
-                column.metric.null_value,
-                name=f"f{number}-{i}",
-                title=column.metric.description,
-                seen=_first(column),
-                source=f"Source: {section.task}, {listed(section.settings)}; "
-                f"{last_date(section.runs)}. Right: ranks; models that share a letter do not "
-                "differ significantly",
-                n=ends_text(entry.number.n for _, entry in entries),
-                width=COLUMN,
-            )
-
-
-def _first(column: Column) -> str:
-    first = [model for model, entry in column.entries.items() if entry.rank and entry.rank[0] == 1]
-    if len(first) == 1:
-        return f"{column.metric.name}: {first[0]} is first of {column.ranked} models"
-    return f"{column.metric.name}: {len(first)} of {column.ranked} models may be first"
 
 
 def _cell(column: Column, entry: Entry | None) -> Cell:

@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from lm_eval_bias.exhibit import Row
@@ -11,15 +11,13 @@ from lm_eval_bias.results.escape import harmless, markdown_text, visible
 from lm_eval_bias.results.table import Table, csv_text, finite
 from lm_eval_bias.show import html as pages
 from lm_eval_bias.show import latex as tex
-from lm_eval_bias.show.page_figures import missing
 
 
 class Section(NamedTuple):
-    """figures: makes the SVGs, which HTML alone has. about: number -> what it is."""
+    """about: number -> what it is."""
 
     title: str
     tables: Sequence[Table] = ()
-    figures: Callable[[], Iterable[str]] = list
     about: Mapping[str, str] = {}
 
 
@@ -37,9 +35,7 @@ class Page(NamedTuple):
 
 
 def html(page: Page) -> str:
-    svgs = [list(section.figures()) for section in page.sections]
-    lead = [*page.lead, *(missing() if any(svgs) else [])]
-    return pages.page("page.html", of=page._replace(lead=lead), svgs=svgs)
+    return pages.page("page.html", of=page)
 
 
 def markdown(page: Page) -> str:

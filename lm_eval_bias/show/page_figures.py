@@ -1,15 +1,14 @@
 """A figure in a page, where the extra `report` is installed, and where it comes from."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias import __version__
-from lm_eval_bias.exhibit import Column, Exhibit, Rows, intervals
+from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import rows as exhibit_rows
 from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
-from lm_eval_bias.measure import Number, estimate
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.runs import CHAT_TEMPLATE, Run, Runs, by_question, last_date, listed
 from lm_eval_bias.show import exhibited
@@ -47,28 +46,6 @@ def missing() -> list[str]:
         "`ulimit -v`, and run the command again."
     )
     return [lost] * bool(drawing.why) if find_spec("vl_convert") else [MISSING]
-
-
-def figure(
-    numbers: Iterable[tuple[str, Number, str]],
-    value: Column,
-    reference: float | None,
-    null: str = "no bias",
-    *,
-    seen: str,
-    title: str,
-    **words: Any,
-) -> str:
-    """The SVG of numbers with their intervals; empty where it cannot be drawn, such as of models
-    that share a name. numbers: name, number, and the text beside it."""
-    if missing():
-        return ""
-    rows = [{"name": name, **estimate("value", n), "beside": text} for name, n, text in numbers]
-    how = intervals("value", "name", reference=reference)._replace(label="beside", null=null)
-    try:
-        return draw.svg(Exhibit(seen, title, Rows(""), [value], "", "", how), rows, **words)
-    except ValueError:
-        return ""
 
 
 MODEL = "model of the run"

@@ -17,7 +17,7 @@ from lm_eval_bias.results.escape import FORMULAS, TEXT, csv_cell, markdown_cell,
 from lm_eval_bias.results.leaderboard import board, letter
 from lm_eval_bias.results.runs import find
 from lm_eval_bias.show import leaderboard as boards
-from lm_eval_bias.show import page, page_figures
+from lm_eval_bias.show import page
 from lm_eval_bias.show.page import WRITERS
 from tests.hostile import Page
 from tests.mistakes import refused
@@ -229,28 +229,6 @@ def test_the_page_shows_hostile_names_as_text(hostile):
     assert (
         "default-src 'none'; style-src 'sha256-" in parsed.policy and "unsafe" not in parsed.policy
     )
-
-
-def test_ranks_are_drawn_the_best_first_and_ties_are_seen(tmp_path, monkeypatch):
-    """1 and 9 of `test_a_json_line`, whose ranks differ, and 9.5, which is tied with 9."""
-    pytest.importorskip("vl_convert")
-    of = made(tmp_path, {"far": (9.0, 1.0), "near": (1.0, 1.0), "further": (9.5, 1.0)})
-    written = page.html(boards.page(of))
-    (svg,) = re.findall("<svg xmlns.*?</svg>.*?</svg>", written, re.S)
-    texts = re.findall("<text[^>]*>([^<]*)", svg)
-    models = [text for text in texts if text in ("near", "far", "further")]
-    assert models == ["near", "far", "further"]
-    assert [text for text in texts if re.fullmatch("[123](–[123])? [abc]", text)] == [
-        "1 a",
-        "2–3 b",
-        "2–3 b",
-    ]
-    assert "; 2026-01-31. Right: ranks" in " ".join(texts)
-    assert "gap: near is first of 3 models" in texts and "Dashed line: no bias (0)" in svg
-    assert page_figures.MISSING not in written
-    monkeypatch.setattr(page_figures, "find_spec", lambda name: None)
-    without = page.html(boards.page(of))
-    assert "<svg" not in without and "lm-eval-bias[report]" in without
 
 
 @given(st.text())
