@@ -15,9 +15,6 @@ unless an older one has more documents. Models asked in other ways have tables o
 
 def add(parser: argparse.ArgumentParser) -> None:
     finished.add_named_runs(parser, "folders or files of results")
-    parser.add_argument(
-        "--sort", metavar="METRIC", help="METRIC or TASK/METRIC; default: the models' names"
-    )
     finished.add_metrics(parser)
     finished.add_tasks(parser)
     parser.add_argument(
@@ -33,10 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = sum(len(run.variants) for run in finished_runs.runs)
     with finished.reader(finished_runs.answers, asked) as answers:
         board = leaderboard.board(
-            finished_runs,
-            arguments.metrics,
-            arguments.sort,
-            None if arguments.unpaired else answers,
+            finished_runs, arguments.metrics, None if arguments.unpaired else answers
         )
     finished.show(shown.page(board), output, shown.summary(board))
     return 0

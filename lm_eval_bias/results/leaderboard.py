@@ -22,7 +22,6 @@ from lm_eval_bias.results.runs import (
     check_metrics,
     distinguishing,
     listed,
-    nearest_number,
 )
 from lm_eval_bias.results.samples import Answers, template_name
 from lm_eval_bias.results.table import joined, unit_text
@@ -70,12 +69,11 @@ class Section(NamedTuple):
 
 
 class Board(NamedTuple):
-    """models: their names, in order. sorted_by: a column's name. others: `Runs.others`."""
+    """models: their names, in order. others: `Runs.others`."""
 
     models: Sequence[str]
     sections: Sequence[Section]
     notes: Sequence[str]
-    sorted_by: str | None
     others: Sequence[Run] = ()
 
     @property
@@ -97,14 +95,10 @@ def conditions(finished: Runs) -> Iterator[Run]:
 
 
 def board(
-    finished: Runs,
-    metrics: Sequence[str] | None = None,
-    sort: str | None = None,
-    answers: Reader | None = None,
+    finished: Runs, metrics: Sequence[str] | None = None, answers: Reader | None = None
 ) -> Board:
-    """metrics: NAME or TASK/NAME, in place of the primary numbers. sort: one of them, best first,
-    else the greatest. answers: None where the task is not known; without it ranks are from the
-    intervals alone. UsageError for a name that no run has."""
+    """metrics: NAME or TASK/NAME, in place of the primary numbers. answers: without it ranks are
+    from the intervals alone. UsageError for a name that no run has."""
     check_metrics(metrics or (), finished.runs)
     notes = list(finished.notes)
     asked = by_question(conditions(finished))
@@ -117,11 +111,7 @@ def board(
         distinct = distinguishing(runs[0], (others[0] for others, _ in groups))
         sections.append(Section(runs[0].task, runs[0].settings, distinct, columns, runs))
     models = sorted({run.model for run in finished.runs}, key=lambda name: (name.casefold(), name))
-    column = _sorted_by(sort, sections)
-    if column:
-        # stable: what has no number keeps the order of names, at the end
-        models.sort(key=lambda model: order(column, column.entries.get(model)))
-    return Board(models, sections, notes, column and column.name, finished.others)
+    return Board(models, sections, notes, finished.others)
 
 
 # ---- Who was asked the same documents
@@ -240,7 +230,7 @@ def _paired_ranks(
 
 
 def badness(value: float, metric: Metric) -> float:
-    """Less is better; of what has no direction, more."""
+    """Less is better."""
     if metric.null_value is not None:
         return abs(value - metric.null_value)
     return value if metric.better == "lower" else -value
@@ -260,29 +250,6 @@ def _unpaired_ranks(metric: Metric, numbers: Sequence[Number]) -> Ranks:
 def letter(k: int) -> str:
     """a to z, then a1, b1 and so on."""
     return ascii_lowercase[k % 26] + str(k // 26 or "")
-
-
-def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
-    if sort is None:
-        return None
-    columns = [column for section in sections for column in section.columns]
-    chosen = [column for column in columns if sort in (column.metric.name, column.name)]
-    names = dict.fromkeys(column.name for column in chosen)
-    if not names:
-        known = {name for column in columns for name in (column.metric.name, column.name)}
-        raise UsageError(f"--sort {sort}: there is no such column; {nearest_number(sort, known)}")
-    if len(names) > 1:
-        raise UsageError(
-            f"--sort {sort}: several tasks have that number; say which: {', '.join(names)}"
-        )
-    return max(chosen, key=lambda column: len(column.entries))
-
-
-def order(column: Column, entry: Entry | None) -> float:
-    """What sorts the best first."""
-    if entry is None or isnan(entry.number.value):
-        return inf
-    return badness(entry.number.value, column.metric)
 
 
 LEGEND = (

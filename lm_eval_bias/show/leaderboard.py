@@ -38,8 +38,8 @@ def page(board: Board) -> Page:
     return Page(
         "Leaderboard",
         [
-            f"{summary(board)}, sorted by {board.sorted_by or 'name'}. No score over all: each "
-            "number has its own unit and question."
+            f"{summary(board)}, sorted by name. No score over all: each number has its own unit "
+            "and question."
         ],
         [
             pages.Section(
