@@ -1,31 +1,29 @@
-"""Tables in LaTeX for papers: at most as wide as the text, with booktabs alone."""
+"""Tables in LaTeX for papers: at most as wide as a line, by booktabs and graphicx."""
 
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import groupby, product
-from math import ceil
 from pathlib import Path
+from textwrap import wrap
 
 from yaml import BaseLoader
 
 from lm_eval_bias.data.content import plain
-from lm_eval_bias.figures.text import widest, wrapped
-from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.table import Table, apart
+from lm_eval_bias.results.escape import visible
+from lm_eval_bias.results.table import Cell, Table, apart
 
-# What T1 fonts have no sign for, below U+0180.
-_NOT_LATIN = frozenset("ĦħĸĿŀŉŦŧſ")
-WIDTH = 345
-"""Of a line of `article`, in points."""
-SIZES = {"normalsize": 10.0, "small": 9.2, "footnotesize": 8.4}
-"""Letters of a table, the largest first, and how wide they are: small ones are broad."""
-GAP, TITLE, TEXT = 8, 48, 100
-"""Points between columns, and at most of a title's line and of a text's."""
-PAGE, LEADS = 550, {"normalsize": 12.0, "small": 11.0, "footnotesize": 9.5}
-"""Points of a page, beyond which a float runs out at its foot, and of a line."""
+ROWS = 36
+"""Of a float, which with a long caption is one page."""
+TITLE, TEXT = 10, 30
+"""Characters of a line of a title and of a text."""
 QUEUE = 10
 """Floats that LaTeX is left with at a time: it holds 18, or 52, back for their pages."""
+NEEDS = (
+    "% Written by lm-eval-bias. Needs \\usepackage{booktabs,graphicx}; signs beyond ASCII need "
+    "\\usepackage[T1]{fontenc},\n% and those of other scripts lualatex and a font that has them."
+)
+# A table that is wider than a line is shrunk to it.
+_SHRUNK = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{"
 
 
 @cache
@@ -39,29 +37,15 @@ def latex_text(text: object) -> str:
 
 
 def latex(tables: Sequence[Table], caption: str, label: str) -> str:
-    """Tables for `\\input`: one number, and a float for each page of them. What does not fit into
-    the width stands below, behind the same texts."""
+    """Tables for `\\input`: one number, and a float for each page of them."""
     floats: list[str] = []
     for table in tables:
-        shown, owners = apart(table)
-        columns = [
-            [f"{cell.text} ({cell.note})" if cell.note else cell.text for cell in cells]
-            for cells in zip(shown.head, *shown.rows, strict=True)
-        ]
-        size, groups, titles = _fit(columns, owners, shown.words)
-        texts = zip(*(columns[i][1:] for i in shown.words), strict=True)
-        tall = [ceil(widest(row, SIZES[size]) / TEXT) for row in texts] or [1]
-        above = LEADS["normalsize"] * (2 + ceil(widest([caption + " (continued)"], 10) / WIDTH))
-        page = int((PAGE - above) / LEADS[size])
-        titles += 2  # the rules and the panel's name
-        rows = max(sum(tall), len(shown.rows))
-        below = min(max(page // (titles + rows), 1), len(groups))  # blocks of a page
-        step = room = max(page // below - titles, 1)
-        if rows > room:
-            step = max(room // max(tall), 1)
-        for first, start in product(
-            range(0, len(groups), below), range(0, max(len(shown.rows), 1), step)
-        ):
+        shown, _ = apart(table)
+        sides = ["l" if i in shown.words else "r" for i in range(len(shown.head))]
+        head = _lines(shown.head, TITLE)
+        rows = [_lines(row, TEXT) for row in shown.rows]
+        step = max(ROWS // max((len(cell) for row in rows for cell in row), default=1), 1)
+        for start in range(0, max(len(rows), 1), step):
             more = bool(floats)
             lines = [
                 "\\clearpage" * (more and len(floats) % QUEUE == 0),
@@ -70,79 +54,36 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
                 "\\addtocounter{table}{-1}" * more,
                 f"\\caption{{{latex_text(caption + ' (continued)' * more)}}}",
                 f"\\label{{{re.sub('[^A-Za-z0-9:-]+', '-', label)}}}" * (not more),
-                f"\\setlength{{\\tabcolsep}}{{{GAP // 2}pt}}\\{size}",
                 f"{latex_text(shown.title)}\\\\" * bool(shown.title),
+                "\\setlength{\\tabcolsep}{3pt}\\small",
+                f"{_SHRUNK}\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}",
+                "\\toprule",
+                _row(head, sides, "b"),
+                "\\midrule",
+                *(_row(row, sides, "t") for row in rows[start : start + step]),
+                "\\bottomrule",
+                "\\end{tabular}}",
+                "\\end{table}",
             ]
-            for group in groups[first : first + below]:
-                part = [
-                    (columns[i][0], columns[i][1:][start : start + step], i in shown.words)
-                    for i in group
-                ]
-                lines += _tabular(part, SIZES[size])
-            floats.append("\n".join(filter(None, [*lines, "\\end{table}"])))
-    signs = set("".join(floats))
-    fonts = " and \\usepackage[T1]{fontenc}" * any(c > "\x7f" for c in signs)
-    head = [f"% Written by lm-eval-bias. Needs \\usepackage{{booktabs}}{fonts}."]
-    if foreign := sorted(c for c in signs if c >= "\u0180" or c in _NOT_LATIN):
-        named = shortened(" ".join(foreign))
-        head.append(f"% pdflatex knows no {named}: use lualatex and a font that has them.")
-    return "\n".join([*head, *floats, ""])
+            floats.append("\n".join(filter(None, lines)))
+    return "\n".join([NEEDS, *floats, ""])
 
 
-def _lines(title: str, cells: Sequence[str], is_text: bool, size: float) -> tuple[list[str], float]:
-    """The lines of a title, and the width of its cells."""
-    inside = widest((cell.replace("-", "M") for cell in cells), size)
-    inside = min(inside, TEXT) if is_text else inside
-    return wrapped(title, 1.1 * max(TITLE, inside, widest(title.split(), size)), size), inside
+def _lines(cells: Sequence[Cell], width: int) -> list[list[str]]:
+    return [wrap(f"{cell.text} ({cell.note})" if cell.note else cell.text, width) for cell in cells]
 
 
-def _fit(
-    columns: Sequence[Sequence[str]], owners: Sequence[int], words: frozenset[int]
-) -> tuple[str, list[list[int]], int]:
-    """The size of letters, which columns stand beside each other, and the lines of titles."""
-    for size, points in SIZES.items():
-        both = [_lines(c[0], c[1:], i in words, points) for i, c in enumerate(columns)]
-        titles = max((len(lines) for lines, _ in both), default=0)
-        widths = [GAP + max(inside, widest(lines, points)) for lines, inside in both]
-        if sum(widths) <= WIDTH + GAP:
-            return size, [[*range(len(columns))]], titles
-    numbers = groupby(range(len(columns)), owners.__getitem__)
-    room = WIDTH + GAP - max(sum(widths[i] for i in own) for _, own in numbers)
-    same = 1  # the first texts tell rows apart
-    while same in words and sum(widths[: same + 1]) <= room:
-        same += 1
-    groups = [[*range(same)]]
-    for _, own in groupby(range(same, len(columns)), owners.__getitem__):
-        group = [*groups[-1], *own]
-        if sum(widths[i] for i in group) > WIDTH + GAP and len(groups[-1]) > same:
-            group = [*range(same), *group[len(groups[-1]) :]]
-            groups.append(group)
-        groups[-1] = group
-    return size, groups, titles
-
-
-def _tabular(part: Sequence[tuple[str, Sequence[str], bool]], size: float) -> list[str]:
-    """part: the title and the cells of each column, and whether it has texts."""
-    shape, heads, body = "", [], []
-    for title, cells, is_text in part:
-        lines, inside = _lines(title, cells, is_text, size)
-        broad = is_text and inside == TEXT
-        side = "l" if is_text else "r"
-        shape += f"p{{{TEXT}pt}}" if broad else side
-        written = "\\\\{}".join(map(latex_text, lines))
-        heads.append(f"\\shortstack[{side}]{{{written}}}" if len(lines) > 1 else written)
-        body.append([_broken(cell) if broad else _minus(cell) for cell in cells])
+def _row(cells: Sequence[Sequence[str]], sides: Sequence[str], place: str) -> str:
+    """cells: the lines of each. place: which of them stand beside each other, t or b."""
+    written = []
+    for lines, side in zip(cells, sides, strict=True):
+        text = "\\\\{}".join(map(_minus, lines))
+        if len(lines) > 1:
+            text = f"\\begin{{tabular}}[{place}]{{@{{}}{side}@{{}}}}{text}\\end{{tabular}}"
+        written.append(text)
     # The empty group keeps LaTeX from taking a "[" or "*" at the beginning of a row for an argument
-    # of the row before. Within raggedright, two backslashes end a line.
-    end = "\\tabularnewline" if "p" in shape else "\\\\"
-    rows = [f"{{}}{' & '.join(row)} {end}" for row in zip(*body, strict=True)]
-    top = [f"\\begin{{tabular}}{{@{{}}{shape}@{{}}}}", "\\toprule", f"{' & '.join(heads)} {end}"]
-    return ["\\smallskip", *top, "\\midrule", *rows, "\\bottomrule", "\\end{tabular}\\par"]
-
-
-def _broken(text: str) -> str:
-    """A text of several lines."""
-    return "\\raggedright " + re.sub(r"(\\_|/)", r"\1\\allowbreak{}", latex_text(text))
+    # of the row before.
+    return f"{{}}{' & '.join(written)} \\\\"
 
 
 def _minus(text: str) -> str:

@@ -346,10 +346,9 @@ def test_the_policy_allows_the_pages_own_sheet_and_script_alone(attacked):
 
 
 COMMANDS = (
-    "begin end centering addtocounter smallskip caption label toprule midrule bottomrule par "
-    "setlength tabcolsep normalsize small footnotesize shortstack raggedright allowbreak "
-    "tabularnewline pm dots textbackslash textless textgreater textbar textasciitilde "
-    "textasciicircum textasciigrave textquotesingle infty"
+    "begin end centering addtocounter clearpage caption label toprule midrule bottomrule setlength "
+    "tabcolsep small resizebox ifdim else fi width linewidth pm dots textbackslash textless "
+    "textgreater textbar textasciitilde textasciicircum textasciigrave textquotesingle infty"
 )
 
 
@@ -365,9 +364,9 @@ def test_latex_prints_every_text(attacked):
         assert plain.count("{") == plain.count("}") and plain.count("$") % 2 == 0
         assert not re.search(r"[#%~^\x00-\x09\x0b-\x1f\u202e]", plain)
         for table in text.split("\\begin{tabular}{@{}")[1:]:
-            shape = re.sub(r"\{100pt\}", "", table.partition("@{}}")[0])
-            assert re.fullmatch("[lrp]+", shape)
-            for row in re.findall(r"^\{\}.*\\(?:\\|tabularnewline)$", table, re.M):
+            shape = table.partition("@{}}")[0]
+            assert re.fullmatch("[lr]+", shape)
+            for row in re.findall(r"^\{\}.*\\\\$", table, re.M):
                 assert len(re.findall(r"(?<!\\)&", row)) == len(shape) - 1
         assert not re.search(r"^[\[*]", text, re.M)
 
