@@ -25,6 +25,21 @@ without it: 1 and 2 are other ways to put the question, `all` asks each document
 NEAR = 0.8
 
 
+# Their values must stand in no file; numbers and truth values are no secrets.
+_SECRET = re.compile(
+    r"""((?:\b\w*{0}\w*=|"[^"]*{0}[^"]*"\s*:\s*)(?!(?:\d+|true|false)\b))"""
+    r"""(?:\{{[^}}]*\}}?|"(?:[^"\\]|\\.)*"?|[^,}}]*)""".format(
+        "(?:(?<!think_end_)token|key|secret|password|header|auth|credential)"
+    ),
+    re.I | re.S,
+)
+
+
+def without_secrets(arguments: str) -> str:
+    """Arguments, as NAME=VALUE,... or JSON, with "..." for keys, tokens and passwords."""
+    return _SECRET.sub(r"\1...", arguments)
+
+
 class UsageError(ValueError):
     """A mistake of the person at the keyboard. At the command line only its text is shown."""
 

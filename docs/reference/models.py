@@ -14,7 +14,6 @@ from collections import Counter
 from pathlib import Path
 
 import lm_eval_bias as leb
-from lm_eval_bias.commands.report import task_info
 from lm_eval_bias.data.bounds import json_of
 from lm_eval_bias.measure import RESPONDS, SEEN, THOUGHT, WORDINGS
 from lm_eval_bias.results.escape import markdown_text
@@ -22,7 +21,7 @@ from lm_eval_bias.results.runs import last_date, listed
 from lm_eval_bias.results.samples import of_tasks
 from lm_eval_bias.results.verdict import judged
 from lm_eval_bias.show.questions import rows, with_unit
-from lm_eval_bias.show.repeat import commands
+from lm_eval_bias.show.report import commands
 
 HERE = Path(__file__).parent
 FIRST = "## Runs\n"
@@ -42,7 +41,7 @@ def kept(folder: str, weights: str) -> str:
         }
     content |= {"date": f"{last_date(runs)}T00", "weights": weights}
     text = json.dumps(content, indent=1) + "\n"
-    return re.sub(r'(["=,])(/|[A-Z]:)[^",]*[/\\]', r"\1", text)
+    return re.sub(r'(["=, ])(/|[A-Z]:)[^",]*[/\\]', r"\1", text)
 
 
 def page() -> str:
@@ -51,9 +50,8 @@ def page() -> str:
     block = []
     tests = []
     for path in sorted(HERE.glob("models/*.json")):
-        runs, *_, tasks = leb.read({path.stem: path})
-        known = {run.task: task_info(tasks[run.task]) for run in runs}
-        block.extend([f"# {path.stem}", *commands(runs, known)])
+        runs, *_ = leb.read({path.stem: path})
+        block.extend([f"# {path.stem}", *commands(runs)])
         tests.extend(judged(runs))
         weights, by = json_of(path)["weights"], runs[0].recorded
         versions = f"lm_eval {by['lm_eval_version']}, transformers {by['transformers_version']}"

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,7 @@ from tqdm import tqdm
 from lm_eval_bias import writing
 from lm_eval_bias.authoring import drafts
 from lm_eval_bias.authoring import pipeline as pipelines
-from lm_eval_bias.usage import UsageError
-
-# Arguments of a model that must stand in no file.
-_SECRET = re.compile(r"(\b\w*(?:token|key|secret|password|header)\w*)=[^,]*", re.I)
-
+from lm_eval_bias.usage import UsageError, without_secrets
 
 DESCRIPTION = """Write new items for a benchmark with a model of the harness, for --metadata
 items=FILE: an item from each row of a file, in the steps of its paper. An answer that fails its
@@ -64,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = {
         "pipeline": name,
         "model": arguments.model,
-        "model_args": _SECRET.sub(r"\1=...", model_args),
+        "model_args": without_secrets(model_args),
         "gen_kwargs": gen_kwargs,
     }
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request

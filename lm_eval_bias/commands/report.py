@@ -56,10 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = [
         known[name] for name in sorted({run.task for run in finished_runs.runs} & known.keys())
     ]
-    declared = {
-        task.name: task_info(task, known[plan.whole_task(task, known)], arguments.include_path)
-        for task in tasks
-    }
+    declared = {task.name: task_info(task, known[plan.whole_task(task, known)]) for task in tasks}
     drawing = None
     if not arguments.no_figures:
         if lacking := missing():
@@ -97,9 +94,7 @@ def cited(tasks: Sequence[catalogue.Task]) -> str:
     return "\n\n".join([program, *papers, ""])
 
 
-def task_info(
-    task: catalogue.Task, whole: catalogue.Task | None = None, include_path: Sequence[Path] = ()
-) -> TaskInfo:
+def task_info(task: catalogue.Task, whole: catalogue.Task | None = None) -> TaskInfo:
     """whole: the task that it is a fixed size of."""
     declared = task.options.declared() if task.options else {}
     return TaskInfo(
@@ -109,5 +104,4 @@ def task_info(
         task.measure.exhibits if task.measure else (),
         {name: task.metadata.get(name, option.default) for name, option in declared.items()},
         task.config.get("generation_kwargs") or {},
-        next((str(path) for path in include_path if path in task.path.parents), ""),
     )

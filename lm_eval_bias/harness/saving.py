@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.harness import compat
-from lm_eval_bias.usage import Options
+from lm_eval_bias.usage import Options, without_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +63,9 @@ def _save(tracker: Any, method: Callable[..., None], *arguments: Any, **named: A
         tracker.is_ours = not _tasks.isdisjoint(call["results"].get("configs", ()))
         if tracker.is_ours:
             _tidy(tracker.general_config_tracker, call["results"]["results"])
+            if compat.is_command():
+                words = map(without_secrets, sys.argv[1:])
+                call["results"]["command"] = shlex.join(["lm_eval", *words])
     if not getattr(tracker, "is_ours", False) or tracker.output_path is None:
         method(tracker, **call)
         return

@@ -40,6 +40,7 @@ DATED = re.compile(
 """`samples_TASK_2026-01-31T10-11-12.123456.jsonl`, `results_2026-01-31T10-11-12.123456.json`, and
 `STEM_DATE.json` of `lm_eval --output_path STEM.json`."""
 RECORDED = (
+    "command",
     "config",
     "fewshot_as_multiturn",
     "lm_eval_version",

@@ -45,7 +45,7 @@ MODEL = "model"
 
 
 class TaskInfo(NamedTuple):
-    """defaults, generation: a task's settings. folder: of a person's own task."""
+    """defaults, generation: a task's settings."""
 
     about: str = ""
     paper: str = ""
@@ -53,7 +53,6 @@ class TaskInfo(NamedTuple):
     exhibits: Sequence[Exhibit] = ()
     defaults: Options = MappingProxyType({})
     generation: Options = MappingProxyType({})
-    folder: str = ""
 
 
 class PaperRows(NamedTuple):

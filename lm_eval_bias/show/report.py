@@ -8,6 +8,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ from lm_eval_bias.results.table import (
     unit_text,
 )
 from lm_eval_bias.results.transcripts import Transcript, transcript
-from lm_eval_bias.show import exhibited, html, questions, repeat
+from lm_eval_bias.show import exhibited, html, questions
 from lm_eval_bias.show.comparison import differences
 from lm_eval_bias.show.exhibited import PaperRows, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
@@ -257,7 +258,7 @@ class _Writer:
             "sentences": verdict.sentences(tests),
             "asked": runs,
             "several": len(models) > 1,
-            "commands": repeat.commands(runs, self.known),
+            "commands": commands(runs),
         }
 
     def answers(self) -> Block:
@@ -481,6 +482,16 @@ def _page(template: str, **what: Any) -> str:
         version=__version__,
         **what,
     )
+
+
+def commands(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """The command that asked, as its run recorded it -> its tasks; "" where it is not known."""
+    tasks = defaultdict(list)
+    for run in chain.from_iterable(run.variants for run in runs):
+        command = run.recorded.get("command")
+        known = isinstance(command, str) and not run.parts
+        tasks[command if known else ""].append(run.task)
+    return tasks
 
 
 def _warnings(runs: Sequence[Run]) -> dict[tuple[str, str], list[str]]:

@@ -263,7 +263,8 @@ def test_a_large_table_is_in_its_file_alone():
 
 def test_the_brief_says_nothing_that_the_report_does_not(command):
     """But for its title and headings."""
-    run_of(RUNS, n=50, metadata={"style": "all"})
+    again = "lm_eval --model hf --tasks mine --system_instruction 'It is < 1'"
+    run_of(RUNS, n=50, command=again)
     options = ("-o", OUT, "--no_figures", "--brief")
     assert command("report", RUNS, *options)[0] == 0
     pages = {path.name: path.read_text() for path in OUT.iterdir() if path.suffix}
@@ -277,10 +278,6 @@ def test_the_brief_says_nothing_that_the_report_does_not(command):
         "How sure it is",
         "Versions, and how to repeat it",
     ]
-    again = (
-        "lm_eval --model hf --model_args pretrained=org/m --metadata style=all --limit 50 --tasks "
-        "mine --log_samples --output_path results"
-    )
     assert again in brief.text and "Yes : 3.0 points above 0" in brief.text
 
 
