@@ -652,18 +652,12 @@ def logging_disabled(name: str = "lm_eval_bias") -> Iterator[None]:
 
 
 def without_unseen(
-    measure: Measure,
-    records: Sequence[Record],
-    options: Options,
-    *,
-    errors: bool,
-    column: str = WITHOUT_UNSEEN,
+    measure: Measure, records: Sequence[Record], options: Options, *, errors: bool
 ) -> Summary | None:
-    """The summary if unseen answers had no probability, or of another column's records; None if
-    there are none."""
-    if not any(column in record for record in records):
+    """The summary if unseen answers had no probability; None if there are none."""
+    if not any(WITHOUT_UNSEEN in record for record in records):
         return None
-    others = [record.get(column, record) for record in records]
+    others = [record.get(WITHOUT_UNSEEN, record) for record in records]
     with logging_disabled():
         return measure.summary(others, errors=errors, **options)
 
@@ -688,26 +682,22 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
     }
     more = {
         SEEN: _seen(measure, records, values, (others or summary).values),
-        THOUGHT: _thought(measure, records, values, options),
+        THOUGHT: _thought(records),
     }
     more = {name: table for name, table in more.items() if table}
     return Summary(values, groups, {**summary.tables, **more})
 
 
-def _thought(
-    measure: Measure, records: Sequence[Record], values: ByMetric, options: Options
-) -> Table:
-    """How many thought, in percent, and each primary number with and without."""
+def _thought(records: Sequence[Record]) -> Table:
+    """How many thought, in percent, and of choices how many thoughts end, and their tokens."""
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
     if not thought:
         return []
     row: Record = {THOUGHT: 100 * sum(thought) / len(records)}
-    without = without_unseen(measure, records, options, errors=False, column=WITHOUT_THINKING)
-    if not without:
-        return [row]
-    row[CLOSED] = 100 * mean(record[CLOSED] for record in records)
-    row[TOKENS] = mean(record[TOKENS] for record in records)
-    return _both_ways(measure, values, WITHOUT_THINKING, without.values, row)
+    if behind := [record for record in records if CLOSED in record]:
+        row[CLOSED] = 100 * mean(record[CLOSED] for record in behind)
+        row[TOKENS] = mean(record[TOKENS] for record in behind)
+    return [row]
 
 
 def _seen(
@@ -721,15 +711,13 @@ def _seen(
         FIRST_TOKEN: 100 * mean(record[FIRST_TOKEN] for record in read),
         "unseen": 100 * mean(WITHOUT_UNSEEN in record for record in read),
     }
-    return _both_ways(measure, values, WITHOUT_UNSEEN, without, shares)
-
-
-def _both_ways(
-    measure: Measure, values: ByMetric, way: str, others: ByMetric, shares: Record
-) -> Table:
-    """Each primary number, and what it is in another way."""
     return [
-        {"metric": m.name, "value": values[m.name].value, way: others[m.name].value, **shares}
+        {
+            "metric": m.name,
+            "value": values[m.name].value,
+            WITHOUT_UNSEEN: without[m.name].value,
+            **shares,
+        }
         for m in measure.metrics
         if m.primary
     ]

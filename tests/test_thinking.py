@@ -219,13 +219,6 @@ def test_thinking_makes_a_bias_or_takes_it_away(after, command, tmp_path):
     assert compared(tmp_path, "--models", *names)[1] == rows
     command("leaderboard", tmp_path, "--output", file)
     assert {row["model"] for row in lines_of(file)} == set(names)
-    # the same from the run that thinks alone
-    for where, folder in ((sides[1], "one"), (tmp_path, "both")):
-        assert command("report", where, "--no_figures", "-o", tmp_path / folder)[0] == 0
-        page = (tmp_path / folder / "index.html").read_text()
-        section = page.partition('id="thinking"')[2].partition("</section>")[0]
-        change = re.search(r"directed_log_odds.*?([+-])1\.\d", section, re.S)
-        assert change[1] == ("+" if after else "-")
 
 
 # ---- What is refused, and what counts as unanswered
@@ -265,6 +258,7 @@ def test_a_thought_without_an_end_is_unanswered():
     assert results["results"]["hbb_ci"]["unanswered,none"] == pytest.approx(100 * 2 / 3)
     row = results["configs"]["hbb_ci"]["cells"]["thought"][0]
     assert (row["thought"], row["thought_closed"]) == (100, pytest.approx(100 / 3))
+    assert set(row) == {"thought", "thought_closed", "thought_tokens"}
     records = [sample["records"] for sample in results["samples"]["hbb_ci"]]
     assert [record["thought_closed"] for record in records] == [True, False, False] * 4
     assert {record["without_thinking"]["log_odds"] for record in records} == {0.0}

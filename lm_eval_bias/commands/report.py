@@ -64,17 +64,15 @@ def run(arguments: argparse.Namespace) -> int:
         from lm_eval_bias.figures import draw
 
         drawing = partial(draw.files, serif=arguments.serif)
-    with finished.reader(finished_runs.answers, len(finished_runs.runs)) as answers:
-        tests = page.write(
-            finished_runs,
-            declared,
-            arguments.output,
-            drawing,
-            arguments.brief,
-            arguments.latex_papers,
-            answers,
-            cited(tasks) if arguments.cite else "",
-        )
+    tests = page.write(
+        finished_runs,
+        declared,
+        arguments.output,
+        drawing,
+        arguments.brief,
+        arguments.latex_papers,
+        cited(tasks) if arguments.cite else "",
+    )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)
     lines = [*verdict.answers(tests), " ".join(verdict.sentences(tests))]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.measure import THOUGHT, WITHOUT_THINKING, Metric, Number, Record, logging_disabled
+from lm_eval_bias.measure import Metric, Number, Record, logging_disabled
 from lm_eval_bias.metrics.errors import Ints
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.results.leaderboard import badness
@@ -17,14 +16,12 @@ from lm_eval_bias.results.paired import Difference, Reader, Replicates, differen
 from lm_eval_bias.results.runs import (
     ACROSS,
     CHAT_TEMPLATE,
-    THINKING,
     Key,
     Run,
     against,
     check_metrics,
     different,
 )
-from lm_eval_bias.results.samples import Document
 from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
 from lm_eval_bias.usage import UsageError
 
@@ -133,42 +130,6 @@ def _judged(rows: Sequence[ComparedNumber]) -> list[ComparedNumber]:
     ]
     judged.sort(key=lambda row: (-row.distance, isnan(row.difference.difference), row.task))
     return judged
-
-
-def of_thinking(runs: Sequence[Run], answers: Reader) -> dict[str, list[ComparedNumber]]:
-    """What thinking changes, by model: a run less that without thinking, or less its own choices
-    behind an empty thought."""
-    without = {(run.key, run.task): run for run in runs if run.condition[THINKING] == "no"}
-    models = defaultdict(list)
-    for run in runs:
-        plain, table = without.get((run.key, run.task)), run.tables.get(THOUGHT) or [{}]
-        if run is plain or not (plain or WITHOUT_THINKING in table[0]):
-            continue
-        try:
-            if plain:
-                pair = paired(plain, run, answers, across=ACROSS.values())
-            else:
-                pair = _by_empty_thought(run, answers)
-        except UsageError:  # `compare` says why
-            continue
-        models[run.model].extend(pair.rows(None, False))
-    return {model: _judged(rows) for model, rows in models.items()}
-
-
-def _by_empty_thought(run: Run, answers: Reader) -> Pair:
-    def without(document: Document) -> Document:
-        records = [record.get(WITHOUT_THINKING, record) for record in document.records]
-        return document._replace(records=records)
-
-    own = answers(run)
-    if own is None or not run.samples:
-        raise UsageError("no samples")
-    names = list(own.documents)
-    both = own._replace(documents={name: without(own.documents[name]) for name in names}), own
-    first, second = replicated(both, names)
-    numbers: dict[Key, Number] = {(name, None): n for name, n in first.summary.values.items()}
-    plain = run._replace(numbers={**run.numbers, **numbers}, others=())
-    return Pair(plain, run, "thinking no against yes", names, [first, second], [])
 
 
 class Pair(NamedTuple):

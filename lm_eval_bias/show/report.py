@@ -20,10 +20,8 @@ from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM, estimate
 from lm_eval_bias.results import verdict
-from lm_eval_bias.results.comparison import of_thinking
 from lm_eval_bias.results.escape import markdown_text, shortened
 from lm_eval_bias.results.leaderboard import about
-from lm_eval_bias.results.paired import Reader
 from lm_eval_bias.results.runs import Run, Runs, by_question, distinguishing, listed
 from lm_eval_bias.results.table import (
     Cell,
@@ -37,7 +35,6 @@ from lm_eval_bias.results.table import (
 )
 from lm_eval_bias.results.transcripts import Transcript, transcript
 from lm_eval_bias.show import exhibited, html, questions
-from lm_eval_bias.show.comparison import differences
 from lm_eval_bias.show.exhibited import PaperRows, Rows, TaskInfo
 from lm_eval_bias.show.folder import Folder
 from lm_eval_bias.show.latex import latex
@@ -120,14 +117,12 @@ def write(
     drawing: Any,
     brief: bool = False,
     latex_papers: bool = False,
-    answers: Reader = lambda run: None,
     cited: str = "",
 ) -> list[verdict.Tested]:
     """Write the report; returns its tests.
 
-    drawing: `figures.draw.files`. brief: whether with `brief.html`. answers: of runs with and
-    without thinking. cited: BibTeX. UsageError for a folder that holds other things, or that cannot
-    be written.
+    drawing: `figures.draw.files`. brief: whether with `brief.html`. cited: BibTeX. UsageError for a
+    folder that holds other things, or that cannot be written.
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
@@ -141,7 +136,7 @@ def write(
     writer = _Writer(folder, known, transcripts, drawing, latex_papers, runs, pages)
     for name, file in pages.items():
         folder.write(file, writer.page(name))
-    overview, first = writer.overview(finished, of_thinking(finished.runs, answers))
+    overview, first = writer.overview(finished)
     folder.write("index.html", overview)
     if brief:
         page = _page("report_brief.html", page="brief.html", known=known, **first)
@@ -211,7 +206,7 @@ class _Writer:
             **self.first(runs, {section.title: f"#{section.id}" for section in sections}),
         )
 
-    def overview(self, finished: Runs, thinking: Any) -> tuple[str, dict[str, Any]]:
+    def overview(self, finished: Runs) -> tuple[str, dict[str, Any]]:
         """The first page, and what the first screen shows."""
         self.ids.clear()
         same = by_question(self.runs)
@@ -237,7 +232,6 @@ class _Writer:
             found=self.answers(),
             sections=sections,
             warnings=_warnings(self.runs),
-            thinking=[differences(rows, name) for name, rows in thinking.items()],
             others=finished.others and exhibited.others(finished.others),
             notes=[*finished.notes, *(missing() if self.drawing else [])],
             **first,
