@@ -23,7 +23,6 @@ from lm_eval_bias.export.numbers import settings
 from lm_eval_bias.harness import compat
 from lm_eval_bias.results.leaderboard import conditions
 from lm_eval_bias.results.runs import Runs
-from lm_eval_bias.results.transcripts import texts
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import ChatLM, manager
 from tests.scripted import ask, lines_of, made_up, scripted
@@ -93,7 +92,7 @@ def test_types_are_the_same_for_every_run_and_for_none(runs, tmp_path):
 
 
 def test_a_record_is_an_answer_as_it_was_read(place, runs):
-    records = runs.records("hbb_ci", texts=True)
+    records = runs.records("hbb_ci")
     assert len(records) == 2 * 500
     samples = lines_of(written(place / "runs" / "base", "samples_hbb_ci_*"))
     own = records[records["model"] == "base"].reset_index(drop=True)
@@ -101,23 +100,6 @@ def test_a_record_is_an_answer_as_it_was_read(place, runs):
     pd.testing.assert_frame_equal(own[read.columns], read, check_dtype=False)
     for sample, row in zip(samples, own.to_dict("records"), strict=True):
         assert row["document"] == sample["doc_id"]
-        requests = sample["arguments"].values()
-        lines = [
-            f"{float(answer[0])} {request['arg_1']}"
-            for request, (answer,) in zip(requests, sample["resps"], strict=True)
-        ]
-        assert row["prompt_text"] == sample["arguments"]["gen_args_0"]["arg_0"]
-        assert row["answer_text"] == "\n".join(lines)
-    assert "prompt_text" not in runs.records("hbb_ci")
-
-
-def test_each_of_several_answers_and_each_wording_has_its_own_text():
-    sampled = {"arguments": [["ask", {}]], "resps": [["one", "two"]], "doc_id": 3}
-    one, two = texts(sampled, 2)
-    assert [*one.values(), *two.values()] == ["ask", "one", "ask", "two"]
-    requests, likelihoods = [["a", "x"], ["b", "x"]], [[["-1.5", "False"]], [["-2", "False"]]]
-    wordings = {"arguments": requests, "resps": likelihoods, "doc_id": 3}
-    assert [[*text.values()] for text in texts(wordings, 2)] == [["a", "-1.5 x"], ["b", "-2.0 x"]]
 
 
 def test_paths_are_one_several_or_named(place, runs):

@@ -10,7 +10,6 @@ from lm_eval_bias.measure import Metric
 from lm_eval_bias.results import samples
 from lm_eval_bias.results.comparison import Comparison
 from lm_eval_bias.results.runs import Run, Runs, is_test, listed
-from lm_eval_bias.results.transcripts import texts
 from lm_eval_bias.results.verdict import calibrated, verdict
 from lm_eval_bias.usage import UsageError
 
@@ -24,7 +23,6 @@ DIFFERENCES = (
     "high=float64 p=float64 clusters=Int64 unit=string null_value=float64 verdict=string why=string"
 )
 RECORDS = "model=string task=string condition=string document=Int64"
-TEXTS = " prompt_text=string answer_text=string"
 """Columns and their types."""
 
 
@@ -58,19 +56,17 @@ def numbers(runs: Runs) -> pd.DataFrame:
     return _frame(rows, NUMBERS)
 
 
-def records(runs: Runs, task: str, with_texts: bool) -> pd.DataFrame:
+def records(runs: Runs, task: str) -> pd.DataFrame:
     rows = []
     for run in _variants(runs.of_task(task)):
         known = runs.known.get(task)
         if known is None or not run.samples:
             lacks = "samples; run it with --log_samples" if known else "a measure here"
             raise UsageError(f"{run.results}: {task} has no {lacks}")
-        for document in samples.in_order(known, run.samples, texts if with_texts else None):
+        for document in samples.in_order(known, run.samples):
             first = {**_of_run(run), "document": document.place}
-            more = document.texts or [{}] * len(document.records)
-            for record, written in zip(document.records, more, strict=True):
-                rows.append({**first, **record, **first, **written})
-    return pd.DataFrame(rows).astype(_types(RECORDS + TEXTS * with_texts))
+            rows += [{**first, **record, **first} for record in document.records]
+    return pd.DataFrame(rows).astype(_types(RECORDS))
 
 
 def differences(compared: Comparison) -> pd.DataFrame:

@@ -261,16 +261,16 @@ class Runs(NamedTuple):
 
         return frames.numbers(self)
 
-    def records(self, task: str, *, texts: bool = False) -> DataFrame:
+    def records(self, task: str) -> DataFrame:
         """A row for each answer, as the task's measure read it.
 
-        texts: prompt_text and answer_text too; of likelihoods up to twelve choices, a line each.
+        Prompt and answer stand in the samples, which `pd.read_json(FILE, lines=True)` reads.
 
-        >>> runs.records("hbb_ci", texts=True)
+        >>> runs.records("hbb_ci")
         """
         from lm_eval_bias.results import frames
 
-        return frames.records(self, task, texts)
+        return frames.records(self, task)
 
     def of_task(self, task: str) -> list[Run]:
         """Raises UsageError."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -180,13 +180,12 @@ def part_of(options: Options) -> tuple[int, int] | None:
 
 class Document(NamedTuple):
     """A document of a run. hash: of its content. prompt: that of what was asked. place: among all
-    documents of the task. texts: a row for each record."""
+    documents of the task."""
 
     hash: str
     prompt: str | None
     records: Table
     place: int = 0
-    texts: Any = None
 
 
 class Answers(NamedTuple):
@@ -247,11 +246,8 @@ def numbers_of(task: Task, documents: Iterable[Document], options: Options) -> d
     return tables(measure, summarise_or_explain(measure, records, options))
 
 
-def in_order(
-    task: Task, files: Sequence[Path], texts: Callable[[Json, int], Any] | None = None
-) -> list[Document]:
-    """`documents` with the records of all wordings. texts: (sample, number of records) -> `texts`
-    of a document."""
+def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
+    """`documents` with the records of all wordings."""
     result = []
     origin: dict[str, Path] = {}
     seen = set()
@@ -281,7 +277,6 @@ def in_order(
                     # its data may hold a document twice
                     name = f"{sample.get('doc_hash') or _hash(sample['doc'])} {sample['doc_id']}"
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
-                kept = texts and texts(sample, len(records))
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
                 raise UsageError(
@@ -311,7 +306,7 @@ def in_order(
                     )
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
-            result.append(Document(name, _prompt(sample), records, in_whole, kept))
+            result.append(Document(name, _prompt(sample), records, in_whole))
         if not number:
             raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF
 from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
-from lm_eval_bias.measure import shares
 from lm_eval_bias.results.samples import at, requests_of
 
 QUESTIONS = 3
@@ -132,24 +131,6 @@ def question(sample: Json) -> SampledQuestion | None:
         return _shown(sample)
     except _DAMAGED:
         return None
-
-
-def texts(sample: Json, records: int) -> list[dict[str, str]]:
-    """Prompt and answer of each record of a sample; of likelihoods the likeliest choices."""
-    requests, responses = requests_of(sample), sample["resps"]
-    if len(responses) % records:  # several answers to one request
-        parts = [(requests, [[draw]]) for draw in responses[0][:records]]
-    else:
-        parts = list(zip(shares(requests, records), shares(responses, records), strict=True))
-    return [_text(_shown({**sample, "arguments": a, "resps": r})) for a, r in parts]
-
-
-def _text(shown: SampledQuestion) -> dict[str, str]:
-    prompts, answers = [shown.system, *(turn.prompt for turn in shown.turns)], list[str]()
-    for turn in shown.turns:
-        answers += turn.answers
-        answers += (f"{score} {before or ''}{text}" for text, score, before in turn.choices)
-    return {"prompt_text": "\n\n".join(filter(None, prompts)), "answer_text": "\n".join(answers)}
 
 
 def _shown(sample: Json) -> SampledQuestion:
