@@ -1,12 +1,10 @@
 """The tasks as the YAML files declare them, without importing the harness, which takes seconds."""
 
 import importlib.util
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -74,17 +72,6 @@ class Task:
         self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
         self.paper, self.about = (str(self.metadata.get(key, "")) for key in ("paper", "about"))
         self.dataset_kwargs: dict[str, Any] = config.get("dataset_kwargs") or {}
-
-    @property
-    def citations(self) -> list[str]:
-        """BibTeX of the README beside its YAML, or of the harness's folder of its name."""
-        readmes = [self.path.with_name("README.md")]
-        if self.is_of_harness and (harness := importlib.util.find_spec("lm_eval")):
-            folders = accumulate(self.name.split("_"), "{}_{}".format)
-            tasks = Path(harness.origin or "").with_name("tasks")
-            readmes += [tasks / name / "README.md" for name in folders]
-        texts = [path.read_text(encoding="utf-8") for path in readmes if path.is_file()]
-        return re.findall(r"^@\w+\{.*?^\}", "\n".join(texts[-1:]), re.M | re.S)
 
     @property
     def request(self) -> str:

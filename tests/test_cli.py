@@ -17,7 +17,6 @@ from lm_eval_bias import __version__, catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.benchmarks.hbb import documents as hbb
-from lm_eval_bias.commands import report
 from lm_eval_bias.data import downloads, small_model
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
@@ -275,12 +274,7 @@ def test_each_paper_is_cited_with_an_identifier_that_the_citation_file_has_too(r
     cited = yaml.safe_load((root / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= cited.keys()
     assert cited["version"] == __version__
-    ours, *papers = report.cited(list(catalogue.measured().values())).split("\n\n@")
-    (author,) = cited["authors"]
-    assert all(text in ours for text in (author["name"], cited["title"], cited["version"]))
     for path in (root / "tasks").glob("*/README.md"):
         entries = re.findall(r"^@\w+\{.*?^\}", path.read_text(), re.M | re.S)
         found = [re.search(r"^  (?:doi|url|eprint) += \{(.+)\}", e, re.M)[1] for e in entries]
         assert found and found[0] in json.dumps(cited["references"])
-        assert {entry[1:] for entry in entries} <= {paper.strip() for paper in papers}
-    assert any(paper.startswith("inproceedings{parrish-etal-2022-bbq") for paper in papers)

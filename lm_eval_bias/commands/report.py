@@ -3,11 +3,10 @@
 import argparse
 import sys
 import textwrap
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from lm_eval_bias import __version__, catalogue
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import finished, plan
 from lm_eval_bias.results import verdict
 from lm_eval_bias.show import report as page
@@ -41,11 +40,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the papers' numbers in LaTeX and Markdown tables too",
     )
-    add(
-        "--cite",
-        action="store_true",
-        help="also citations.bib, for this program and the tasks' papers",
-    )
     add("--brief", action="store_true", help="also brief.html, for a model card or a review board")
 
 
@@ -65,13 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         drawing = partial(draw.files, serif=arguments.serif)
     tests = page.write(
-        finished_runs,
-        declared,
-        arguments.output,
-        drawing,
-        arguments.brief,
-        arguments.latex_papers,
-        cited(tasks) if arguments.cite else "",
+        finished_runs, declared, arguments.output, drawing, arguments.brief, arguments.latex_papers
     )
     for note in finished_runs.notes:
         print(note, file=sys.stderr)
@@ -79,17 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(*(textwrap.fill(line, finished.width()) for line in lines), sep="\n\n")
     print(f"wrote {arguments.output / 'index.html'}")
     return finished.drawn()
-
-
-def cited(tasks: Sequence[catalogue.Task]) -> str:
-    """BibTeX of this program and of papers."""
-    program = f"""@software{{lm-eval-bias,
-  title   = {{lm-eval-bias}},
-  author  = {{{{The lm-eval-bias authors}}}},
-  version = {{{__version__}}}
-}}"""
-    papers = dict.fromkeys(entry for task in tasks for entry in task.citations)
-    return "\n\n".join([program, *papers, ""])
 
 
 def task_info(task: catalogue.Task, whole: catalogue.Task | None = None) -> TaskInfo:

@@ -117,12 +117,11 @@ def write(
     drawing: Any,
     brief: bool = False,
     latex_papers: bool = False,
-    cited: str = "",
 ) -> list[verdict.Tested]:
     """Write the report; returns its tests.
 
-    drawing: `figures.draw.files`. brief: whether with `brief.html`. cited: BibTeX. UsageError for a
-    folder that holds other things, or that cannot be written.
+    drawing: `figures.draw.files`. brief: whether with `brief.html`. UsageError for a folder that
+    holds other things, or that cannot be written.
     """
     folder = Folder(output)
     transcripts = {files: transcript(files) for files in {run.samples for run in finished.runs}}
@@ -141,8 +140,6 @@ def write(
     if brief:
         page = _page("report_brief.html", page="brief.html", known=known, **first)
         folder.write("brief.html", page)
-    if cited:
-        folder.write("citations.bib", cited)
     folder.finish()
     return verdict.judged(runs)
 
