@@ -318,35 +318,20 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     return lines
 
 
-def heading(exhibit: Exhibit, models: Sequence[tuple[Run, Sequence[Row]]]) -> str:
-    """The verdict of the whole of each model, and those of its parts. Empty for a figure that tests
-    nothing."""
+def heading(exhibit: Exhibit, runs: Sequence[Run]) -> str:
+    """The verdict of the whole of each model. Empty for a figure that tests nothing."""
     figure = exhibit.figure
     if figure is None or not figure.test:
         return ""
-    of_whole, parts = [], []
-    for run, rows in models:
+    kinds = []
+    for run in runs:
         metric = run.metric(figure.test)
         if metric is None or metric.null_value is None:
             return ""
-        whole = run.number(metric.name)
-        of_whole.append(verdict(run, metric, whole).kind)
-        for row in rows:
-            number = number_of(row, figure.x)
-            if not (_is_whole(number, whole) or isnan(number.value)):
-                name = str(row.get(figure.y))
-                parts.append((verdict(run, metric, number, name).kind, name))
-    kinds = [kind for kind, _ in parts]
-    names = dict.fromkeys(name for kind, name in parts if kind in (YES, REVERSE))
+        kinds.append(verdict(run, metric, run.number(metric.name)).kind)
     titles = {column.name: column.title for column in exhibit.columns}
-    text = f"{titles.get(figure.x, figure.x) if exhibit.numbered else exhibit.name}: "
-    text += counts(of_whole)
-    if parts:
-        shown = f" ({', '.join(names)})" if 0 < len(names) <= 2 else ""
-        text += f"; by {titles.get(figure.y, figure.y).lower()}: {counts(kinds)}{shown}"
-    if tests := len(kinds) - kinds.count(UNKNOWN) if names else 0:
-        text += f"; {tests * LEVEL:.2g} of {tests} expected by chance"
-    return text
+    name = titles.get(figure.x, figure.x) if exhibit.numbered else exhibit.name
+    return f"{name}: {counts(kinds)}"
 
 
 # ---- Differences of two runs

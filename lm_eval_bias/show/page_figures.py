@@ -63,7 +63,7 @@ def drawn(
     """The heading of an exhibit's figure, and its files. drawing: `figures.draw.files`. topic: the
     heading of what is no test. where: its `source`. Raises ValueError."""
     rows = [{**row, MODEL: run.model} for run, own in models for row in own]
-    heading = verdict.heading(exhibit, models) or topic
+    heading = verdict.heading(exhibit, [run for run, _ in models]) or topic
     return heading, drawing(
         exhibit,
         rows,

@@ -206,21 +206,17 @@ SHOWN = Exhibit(
 )
 
 
-def test_a_heading_counts_the_parts_without_the_whole(run):
-    """Of the parts, [3, 7] lies above 0, [0, 3] and [-1, 1] do not, and one has no interval."""
-    ends = {"all": (3, 1, 5), "A": (5, 3, 7), "B": (2, 0, 3), "C": (0, -1, 1), "D": (9, nan, nan)}
-    whole = Number(3, 1, 1, 5)
+def test_a_heading_has_the_verdict_of_the_whole_of_each_model(run):
     metrics = [Metric("gap", "points", "", null_value=0, primary=True)]
-    run = run._replace(numbers={("gap", None): whole}, metrics=metrics)
-    keys = ("gap", "gap_low", "gap_high")
-    rows = [{"part": part, **dict(zip(keys, of, strict=True))} for part, of in ends.items()]
-    assert heading(SHOWN, [(run, rows)]) == (
-        "The gap by part: yes; by part: 1 yes, 2 no difference, 1 cannot be told (A)"
-        "; 0.15 of 3 expected by chance"
+    away, at = (
+        run._replace(numbers={("gap", None): number}, metrics=metrics)
+        for number in (Number(3, 1, 1, 5), Number(0, 1, -2, 2))
     )
-    assert heading(SHOWN, [(run, rows[:1])]) == "The gap by part: yes"
-    assert heading(SHOWN, [(run, rows[:1])] * 2) == "The gap by part: 2 yes"
-    assert heading(SHOWN._replace(figure=SHOWN.figure._replace(test="")), [(run, rows)]) == ""
+    assert heading(SHOWN, [away]) == "The gap by part: yes"
+    assert heading(SHOWN, [away, away]) == "The gap by part: 2 yes"
+    assert heading(SHOWN, [at]) == "The gap by part: no difference"
+    assert heading(SHOWN._replace(figure=SHOWN.figure._replace(test="")), [away]) == ""
+    assert heading(SHOWN, [away._replace(metrics=[])]) == ""
 
 
 @pytest.mark.parametrize(
