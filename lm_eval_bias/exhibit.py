@@ -54,8 +54,7 @@ class Figure(NamedTuple):
     true leaves a cell of a heat map blank. five: least, quartiles, median between, greatest. order:
     key -> order of its values. domain: ends of the scale. reference: the null value; null: what it
     is. test: the metric whose whole and parts are shown, and whose verdict is the heading.
-    model: what separates models that share a figure; None for a
-    figure of its own for each. apart: each panel has a scale of its own.
+    model: what separates models that share a figure; None for a figure of its own for each.
     """
 
     kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "scatter"]
@@ -75,7 +74,6 @@ class Figure(NamedTuple):
     null: str = "no bias"
     test: str = ""
     model: Literal["colour", "facet"] | None = "facet"
-    apart: bool = False
 
 
 def intervals(x: str, y: str, facet: str | None = None, reference: float | None = None) -> Figure:

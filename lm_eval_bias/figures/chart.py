@@ -54,8 +54,7 @@ def chart(plan: Plan) -> tuple[Spec, list[str]]:
         texts["panels"] = [wrapped(name, panel["width"] * 0.9) for name in plan.panels]
         facet = {"field": "f", "title": None, "header": {"labelExpr": "panels[datum.value]"}}
         apart = "shared" if plan.figure.kind == "histogram" else "independent"
-        across = "independent" if plan.figure.apart else "shared"
-        scale = {"y": apart, "yOffset": apart, "x": across}
+        scale = {"y": apart, "yOffset": apart}
         own = {"scale": scale, "axis": {"x": "independent"}}
         panel = {"facet": facet, "columns": columns, "spec": panel, "resolve": own}
     panel["params"] = [{"name": name, "value": value} for name, value in texts.items()]

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import __version__
 from lm_eval_bias import exhibit as exhibits
-from lm_eval_bias.exhibit import Column, Exhibit, intervals
+from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
-from lm_eval_bias.measure import IN_FORM, estimate
+from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.escape import markdown_text, shortened
 from lm_eval_bias.results.leaderboard import about
@@ -41,20 +41,6 @@ from lm_eval_bias.show.latex import latex
 from lm_eval_bias.show.page import csv
 from lm_eval_bias.show.page_figures import drawn, missing, source
 
-ANSWERS = Exhibit(
-    "What was found",
-    "Each number less its value without bias",
-    RowsOf(""),
-    (
-        Column("question", "Question"),
-        Column("number", "Number"),
-        Column("away", "Less the value without bias"),
-    ),
-    "",
-    "",
-    intervals("away", "number", "question", 0)._replace(label="away_verdict", apart=True),
-)
-"""The figure of the first screen."""
 ROWS = 400
 """Rows up to which a table stands on a page and is written in LaTeX."""
 MANY = 5
@@ -226,7 +212,6 @@ class _Writer:
         page = _page(
             "report_overview.html",
             page="index.html",
-            found=self.answers(),
             sections=sections,
             warnings=_warnings(self.runs),
             others=finished.others and exhibited.others(finished.others),
@@ -251,31 +236,6 @@ class _Writer:
             "several": len(models) > 1,
             "commands": commands(runs),
         }
-
-    def answers(self) -> Block:
-        """The figure of the first screen, and its numbers, as files."""
-        tests = verdict.strongest(verdict.judged(self.runs))
-        topic = verdict.sentences(tests)[0].rstrip(".")
-        block = Block(self._id("answers"), topic, topic, ANSWERS.caption)
-        block.source = source([test.run for test in tests])
-        models = []
-        for run, metric, number, _, answer, _ in tests:
-            null = metric.null_value or 0.0
-            ends = {part: getattr(number, part) - null for part in ("value", "low", "high")}
-            row = {
-                "model": run.model,
-                "question": f"{metric.question} ({unit_text(metric.unit)})",
-                "number": f"{run.task} {metric.name}",
-                **estimate("away", number._replace(**ends)),
-                "null_value": null,
-                "away_verdict": answer.kind,
-                "answer": answer.sentence,
-            }
-            models.append((run, [row]))
-        if tests:
-            rows = [row for _, own in models for row in own]
-            self._files(block, ANSWERS, models, rows, (), "answers")
-        return block
 
     def section(
         self, runs: Sequence[Run], title: str, stem: str, known: TaskInfo, primaries: Table
