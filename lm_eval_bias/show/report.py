@@ -213,7 +213,6 @@ class _Writer:
             "report_overview.html",
             page="index.html",
             sections=sections,
-            warnings=_warnings(self.runs),
             others=finished.others and exhibited.others(finished.others),
             notes=[*finished.notes, *(missing() if self.drawing else [])],
             **first,
@@ -442,13 +441,4 @@ def commands(runs: Sequence[Run]) -> dict[str, list[str]]:
         command = run.recorded.get("command")
         known = isinstance(command, str) and not run.parts
         tasks[command if known else ""].append(run.task)
-    return tasks
-
-
-def _warnings(runs: Sequence[Run]) -> dict[tuple[str, str], list[str]]:
-    """(model, warning) -> the tasks that have it, of tasks that answer no question."""
-    tasks = defaultdict(list)
-    for run in runs:
-        for warning in () if run.tested else run.warnings:
-            tasks[run.model, warning].append(run.task)
     return tasks
