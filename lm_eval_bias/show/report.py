@@ -58,8 +58,8 @@ _IN_FORM = 80
 @dataclass
 class Block:
     """An exhibit, or another table. heading: of a test its verdict. counterpart: the table or
-    figure of a paper. svg: as the drawing made it, trusted. missing: what a run lacks. same: an
-    earlier exhibit with the same explanation. source: of a caption. folded: why it is."""
+    figure of a paper. svg: as the drawing made it, trusted. missing: what a run lacks. source: of a
+    caption. folded: why it is."""
 
     id: str
     topic: str
@@ -75,7 +75,6 @@ class Block:
     links: list[tuple[str, str]] = field(default_factory=list)
     source: str = ""
     folded: str = ""
-    same: Block | None = None
 
 
 class Section(NamedTuple):
@@ -243,11 +242,6 @@ class _Writer:
         name = runs[0].task
         task = self._id(name)
         blocks = [self.exhibit(e, runs, f"{stem}-{name}", task, known) for e in known.exhibits]
-        first: dict[tuple[str, str], Block] = {}
-        for block in blocks:  # those that are read in the same way refer to the first of them
-            if not block.missing and (block.how_to_read or block.caveat):
-                earlier = first.setdefault((block.how_to_read, block.caveat), block)
-                block.same = earlier if earlier is not block else None
         return Section(task, title, known, primaries, blocks)
 
     def beside(self, runs: Sequence[Run], title: str) -> Table:
