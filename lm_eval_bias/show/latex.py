@@ -12,8 +12,8 @@ from lm_eval_bias.data.content import plain
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.table import Cell, Table, apart
 
-ROWS = 36
-"""Of a float, which with a long caption is one page."""
+LINES = 36
+"""Of a float, titles and rows: with a long caption they are a page."""
 TITLE, TEXT = 10, 30
 """Characters of a line of a title and of a text."""
 QUEUE = 10
@@ -44,7 +44,10 @@ def latex(tables: Sequence[Table], caption: str, label: str) -> str:
         sides = ["l" if i in shown.words else "r" for i in range(len(shown.head))]
         head = _lines(shown.head, TITLE)
         rows = [_lines(row, TEXT) for row in shown.rows]
-        step = max(ROWS // max((len(cell) for row in rows for cell in row), default=1), 1)
+        titles, tall = (
+            max([1, *(len(cell) for row in part for cell in row)]) for part in ([head], rows)
+        )
+        step = max((LINES - titles) // tall, 1)
         for start in range(0, max(len(rows), 1), step):
             more = bool(floats)
             lines = [
