@@ -430,7 +430,7 @@ def _page(template: str, **what: Any) -> str:
 
 def commands(runs: Sequence[Run]) -> dict[str, list[str]]:
     """The command that asked, as its run recorded it -> its tasks; "" where it is not known."""
-    tasks = defaultdict(list)
+    tasks = defaultdict[str, list[str]](list)
     for run in chain.from_iterable(run.variants for run in runs):
         command = run.recorded.get("command")
         known = isinstance(command, str) and not run.parts
