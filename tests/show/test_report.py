@@ -141,7 +141,7 @@ def test_an_exhibit_without_rows_says_what_is_missing():
     assert "This run has no rows for it." in text
     assert "This run has no rows for it: it needs the option style=all." in text
     assert "A gap above 0 favours" not in text
-    assert [name for name, *_ in drawing.asked] == ["What was found"]
+    assert not drawing.asked
 
 
 @pytest.mark.parametrize(
