@@ -5,13 +5,12 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import writing
 from lm_eval_bias.commands import finished
-from lm_eval_bias.data.bounds import Unreadable, content_of, loads
+from lm_eval_bias.data.bounds import Unreadable, content_of
 from lm_eval_bias.export import numbers, records
 from lm_eval_bias.export.numbers import Result
 from lm_eval_bias.results.escape import visible
@@ -141,9 +140,7 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
     files = {}
     for path, content in made.items():
         file = arguments.output / path
-        old = _read(file)
-        with suppress(ValueError, KeyError, TypeError):  # written again, it stays as it was
-            content["retrieved_timestamp"] = loads(old)["retrieved_timestamp"]
+        _refuse_link(file)
         files[file] = f"{json.dumps(content, indent=2, allow_nan=False)}\n"
     writing.together(files)
     folder = arguments.output / "data" / records.COLLECTION
@@ -153,11 +150,15 @@ def _records(results: Sequence[Result], arguments: argparse.Namespace) -> Writte
 
 def _read(path: Path) -> str:
     """A file with its line breaks; "" for one that is not there. UsageError for a link."""
-    if path.is_symlink():
-        raise UsageError(f"{path} is a link, as in the hub's cache; name a copy of your own")
+    _refuse_link(path)
     if not path.exists():
         return ""
     try:
         return content_of(path).decode()
     except UnicodeDecodeError as error:
         raise Unreadable(path, str(error)) from error
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link, as in the hub's cache; name a copy of your own")

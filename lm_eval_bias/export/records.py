@@ -5,7 +5,6 @@ A signed number is written as its distance from the null value.
 
 import hashlib
 import json
-import os
 import re
 import time
 import uuid
@@ -20,8 +19,6 @@ from lm_eval_bias.export.numbers import Result, better, distance, settings, undi
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import Run
-from lm_eval_bias.results.samples import at
-from lm_eval_bias.show.folder import DEVICE
 
 Content = dict[str, Any]
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
@@ -31,13 +28,6 @@ NAMELESS = (
 UNKNOWN, OTHER = "unknown", "other"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", OTHER)
 _UNITS = {"%": "percent", "share": "proportion", "SD": "standard deviations"}
-# `--model` of the harness that runs weights on the machine that asks, and those that are somebody's
-# service.
-_OWN, _SERVICE = re.compile(r"hf|vllm|sglang|mamba|gguf"), re.compile(r"(openai|anthropic)-")
-# What not every file system takes, and folders that the data store has.
-_SIGNS = re.compile(r'[<>:"\\|?*/\s]|[^\x20-\x7e]')
-_TAKEN = re.compile(r"(data|unknown)(\..*)?", re.I)
-_LONGEST = 100
 _ON_HUB = re.compile(r"[\w-][\w.:-]*(/[\w-][\w.:-]*)?", re.ASCII)
 
 
@@ -62,8 +52,7 @@ def records(
         "additional_details": {"exported_by": f"{COLLECTION} {__version__}"},
     }
     made, left = dict[PurePosixPath, Content](), list[str]()
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")  # an export can be repeated with it
-    now = int(given if given.isdecimal() else time.time())
+    now = int(time.time())
     for result in results:
         metric = result.metric
         if better(metric) is None and metric.null_value is None:
@@ -92,19 +81,13 @@ def _model_id(result: Result) -> str:
 
 
 def _folders(model: str) -> tuple[str, str]:
-    """DEVELOPER, MODEL. A changed name ends in its checksum."""
+    """DEVELOPER, MODEL."""
     developer, slash, name = model.partition("/")
-    if not slash:
-        return UNKNOWN, _safe(model)
-    return _safe(developer), _safe(name.replace("/", "_"))
+    return (_safe(developer), _safe(name)) if slash else (UNKNOWN, _safe(model))
 
 
 def _safe(name: str) -> str:
-    safe = _SIGNS.sub("_", name)
-    taken = DEVICE.fullmatch(safe) or _TAKEN.fullmatch(safe)
-    if len(safe) > _LONGEST or safe.startswith(".") or safe.endswith(".") or not safe or taken:
-        safe = f"_{safe[:_LONGEST].strip('. ')}"
-    return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)[:100].strip(".") or "_"
 
 
 def _identity(result: Result) -> bytes:
@@ -157,14 +140,9 @@ def _record(
 
 def _model_info(run: Run, model_id: str) -> Content:
     developer, slash, _ = model_id.partition("/")
-    kind = visible(at(run.recorded, "config", "model") or "")
-    transformers = run.recorded.get("transformers_version")
-    engine = {"name": "transformers", "version": transformers and visible(transformers)}
-    deployed = "externally_managed" if _SERVICE.match(kind) else UNKNOWN
     details = {
-        "deployment_type": "self_deployed" if _OWN.match(kind) else deployed,
+        "deployment_type": UNKNOWN,
         "model_availability": UNKNOWN,
-        "model_type": kind or None,
         "revision": run.identity.partition("@")[2] or None,
     }
     return _defined(
@@ -172,7 +150,6 @@ def _model_info(run: Run, model_id: str) -> Content:
             "name": run.model,
             "id": model_id,
             "developer": developer if slash else None,
-            "inference_engine": _defined(engine) if kind.startswith("hf") else None,
             "additional_details": _defined(details),
         }
     )
@@ -205,13 +182,12 @@ def _metric_config(metric: Metric, metric_id: str) -> Content:
 
 def _score(result: Result) -> Content:
     """A signed number is scored by its distance."""
-    run, number, null = result.run, result.number, result.metric.null_value
-    score, low, high, turned, remark = number.value, number.low, number.high, "", ""
+    number, null = result.number, result.metric.null_value
+    score, low, high, turned = number.value, number.low, number.high, ""
     details, uncertainty = dict[str, str](), Content()
     if better(result.metric) is None and null is not None:
         score, low, high = distance(number, null)
         turned = ", of the signed number, turned into distances"
-        remark = ", of the signed number; that of its distance is not greater"
         details = {
             "signed_score": repr(number.value),
             "null_value": repr(float(null)),
@@ -221,10 +197,8 @@ def _score(result: Result) -> Content:
         if result.has_interval:
             details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
     if 0 < number.stderr < inf:
-        method = f"the task's own{remark}"
+        method = f"the task's own{', of the signed number' * bool(turned)}"
         uncertainty["standard_error"] = {"value": number.stderr, "method": method}
-    elif number.stderr == 0:
-        details["standard_error"] = f"0: {result.how}"
     if result.has_interval:
         uncertainty["confidence_interval"] = {
             "lower": low,
@@ -236,10 +210,7 @@ def _score(result: Result) -> Content:
         details["confidence_interval"] = f"none: {result.how}"
     if number.n:
         uncertainty["num_samples"] = number.n
-        details["num_samples"] = (
-            f"units that the number is made of, of {run.n:,} documents; clusters are fewer"
-        )
-    details |= {f"warning {i}": warning for i, warning in enumerate(run.warnings, 1)}
+    details |= {f"warning {i}": warning for i, warning in enumerate(result.run.warnings, 1)}
     return _defined({"score": score, "uncertainty": uncertainty or None, "details": details})
 
 

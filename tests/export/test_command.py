@@ -30,7 +30,6 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeyp
         units=60_256,
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
     lines = re.findall(r"^lm-eval-bias export (.*)", document, re.M)
     hub, records = map(shlex.split, lines)
     status, out, err = command("export", *hub)
@@ -76,6 +75,13 @@ def test_a_link_is_not_written_through(tmp_path, command):
     (tmp_path / ".eval_results" / "lm-eval-bias.yaml").symlink_to(tmp_path / "blob")
     to_hub = ("--to", "hub", "--dataset_id", "a/b", "--output", tmp_path)
     status, _, err = command("export", tmp_path / "runs", *to_hub)
+    assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "[]\n"
+    to_records = ("--to", "every-eval-ever", "--output", tmp_path)
+    assert command("export", tmp_path / "runs", *to_records)[0] == 0
+    (record,) = (tmp_path / "data").rglob("*.json")
+    record.unlink()
+    record.symlink_to(tmp_path / "blob")
+    status, _, err = command("export", tmp_path / "runs", *to_records)
     assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "[]\n"
 
 
