@@ -369,7 +369,6 @@ def _read(
                 continue
             for run in _of_results(path, clean(content), known, unread):
                 recorded = {key: at(content, key) for key in RECORDED}
-                recorded["metadata"] = mapping(content, "configs", run.task, "metadata")
                 model = place.name or run.model
                 runs.append(run._replace(place=place, model=model, recorded=recorded))
         except Unreadable as error:

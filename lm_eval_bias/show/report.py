@@ -1,8 +1,6 @@
 """A report: an overview of finished runs and a page for each model, with figures and tables as
 files beside them."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import defaultdict
@@ -433,6 +431,7 @@ def commands(runs: Sequence[Run]) -> dict[str, list[str]]:
     tasks = defaultdict[str, list[str]](list)
     for run in chain.from_iterable(run.variants for run in runs):
         command = run.recorded.get("command")
-        known = isinstance(command, str) and not run.parts
-        tasks[command if known else ""].append(run.task)
+        if run.parts or not isinstance(command, str):
+            command = ""
+        tasks[command].append(run.task)
     return tasks
