@@ -25,12 +25,11 @@ without it: 1 and 2 are other ways to put the question, `all` asks each document
 NEAR = 0.8
 
 
-# Their values must stand in no file; numbers and truth values are no secrets.
+# In the name of a secret; tokenizer, max_tokens, think_end_token and add_bos_token are none.
+_NAMES = "(?:(?<!think_end_)(?<!add_bos_)token(?!s|iz)|key|secret|password|header|auth|credential)"
 _SECRET = re.compile(
-    r"""((?:\b\w*{0}\w*=|"[^"]*{0}[^"]*"\s*:\s*)(?!(?:\d+|true|false)\b))"""
-    r"""(?:\{{[^}}]*\}}?|"(?:[^"\\]|\\.)*"?|[^,}}]*)""".format(
-        "(?:(?<!think_end_)token|key|secret|password|header|auth|credential)"
-    ),
+    rf"""(\b\w*{_NAMES}\w*=|"[^"]*{_NAMES}[^"]*"\s*:\s*)"""
+    r"""(?:\{[^}]*\}?|"(?:[^"\\]|\\.)*"?|[^,}]*)""",
     re.I | re.S,
 )
 

@@ -42,7 +42,8 @@ def test_a_report_says_of_which_tasks_no_command_is_known(tmp_path, command):
     ("arguments", "shown"),
     [
         ("model=m,api_key=sk-1,max_tokens=5", "model=m,api_key=...,max_tokens=5"),
-        ("token=hf_1,add_bos_token=True", "token=...,add_bos_token=True"),
+        ("token=1,add_bos_token=True", "token=...,add_bos_token=True"),
+        ("tokenizer=m,hf_token=a", "tokenizer=m,hf_token=..."),
         ("think_end_token=</think>,auth_token=x", "think_end_token=</think>,auth_token=..."),
         ("use_auth_token=1a", "use_auth_token=..."),
         ('{"api_key": "a\\"b,c", "model": "m"}', '{"api_key": ..., "model": "m"}'),
