@@ -334,15 +334,15 @@ def _test(
         raise _Settled(ERROR, f"{why}, so no model can break this rule", "write a smaller bound")
     unbounded = metric._replace(scale=(-inf, inf))
     interval = _intervals(change.number, unbounded, f"the change of {name}", change.why)
-    error = change.stderr
+    stderr = change.stderr
     if metric.null_value is not None:
         total = _intervals(change.total, unbounded, f"{name} of both runs together")
         interval = change_of_distance(interval, total, metric.null_value)
         if abs(change.first - metric.null_value) < abs(worse):  # it may have changed sides
-            error = max(error, change.total.stderr)
+            stderr = max(stderr, change.total.stderr)
     elif metric.better != "lower":
         interval = negative(interval)
-    verdict.quantity = Quantity(worse, rule.bound, interval, interval, error)
+    verdict.quantity = Quantity(worse, rule.bound, interval, interval, stderr)
 
 
 def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:

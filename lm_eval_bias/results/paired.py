@@ -167,10 +167,10 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
             return result._replace(why=why)
     size = max(abs(one), abs(two))
     sums = [a + b for a in first.ends(key) for b in second.ends(key)]
-    total = _against_zero(sums, first.variance(second, 1, key), size)
-    if not isnan(total["p"]):
-        of_both = Number(one + two, total["stderr"], total["low"], total["high"], clusters)
-        result = result._replace(total=of_both)
+    of_sum = _against_zero(sums, first.variance(second, 1, key), size)
+    if not isnan(of_sum["p"]):
+        ends_of_sum = of_sum["low"], of_sum["high"]
+        result = result._replace(total=Number(one + two, of_sum["stderr"], *ends_of_sum, clusters))
     test = _against_zero(ends, first.variance(second, -1, key), size)
     if not isnan(test["p"]):
         return result._replace(**test)
