@@ -8,8 +8,8 @@ from lm_eval_bias.results import leaderboard
 from lm_eval_bias.show import leaderboard as shown
 
 DESCRIPTION = """Print a row for each model of finished runs and a column for each primary
-number: its 95 % interval, and the ranks that Holm's tests of all pairs leave open, on the same
-documents if all have samples (--log_samples). Of two runs of a model and task the newest counts,
+number: its 95 % interval and, if all have samples (--log_samples), the ranks that Holm's tests of
+all pairs on the same documents leave open. Of two runs of a model and task the newest counts,
 unless an older one has more documents. Models asked in other ways have tables of their own."""
 
 
@@ -17,9 +17,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     finished.add_named_runs(parser, "folders or files of results")
     finished.add_metrics(parser)
     finished.add_tasks(parser)
-    parser.add_argument(
-        "--unpaired", action="store_true", help="ranks from the intervals alone, in seconds"
-    )
     finished.add_output(parser)
 
 
@@ -29,8 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
     finished_runs = finished.found(arguments)
     asked = sum(len(run.variants) for run in finished_runs.runs)
     with finished.reader(finished_runs.answers, asked) as answers:
-        board = leaderboard.board(
-            finished_runs, arguments.metrics, None if arguments.unpaired else answers
-        )
+        board = leaderboard.board(finished_runs, answers, arguments.metrics)
     finished.show(shown.page(board), output, shown.summary(board))
     return 0

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from math import inf, isnan, nan
+from math import isnan, nan
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
-from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
-from lm_eval_bias.metrics.student import implied_df
+from lm_eval_bias.metrics.ranks import ranks
 from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
     CHAT_TEMPLATE,
@@ -44,13 +43,11 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One number of all models. ranked: how many have ranks. paired: on the same documents."""
+    """One number of all models. ranked: how many have ranks."""
 
-    name: str
     metric: Metric
     entries: Mapping[str, Entry]
     ranked: int = 0
-    paired: bool = False
 
 
 class Section(NamedTuple):
@@ -94,11 +91,9 @@ def conditions(finished: Runs) -> Iterator[Run]:
             yield variant._replace(model=run.model, settings={**variant.settings, **more})
 
 
-def board(
-    finished: Runs, metrics: Sequence[str] | None = None, answers: Reader | None = None
-) -> Board:
-    """metrics: NAME or TASK/NAME, in place of the primary numbers. answers: without it ranks are
-    from the intervals alone. UsageError for a name that no run has."""
+def board(finished: Runs, answers: Reader, metrics: Sequence[str] | None = None) -> Board:
+    """metrics: NAME or TASK/NAME, in place of the primary numbers. UsageError for a name that no
+    run has."""
     check_metrics(metrics or (), finished.runs)
     notes = list(finished.notes)
     asked = by_question(conditions(finished))
@@ -118,20 +113,17 @@ def board(
 
 
 def _by_documents(
-    asked: Sequence[Run], answers: Reader | None, notes: list[str]
+    asked: Sequence[Run], answers: Reader, notes: list[str]
 ) -> Iterator[tuple[list[Run], Replicated]]:
     """Runs that were asked the same, by the documents that their samples show, with what paired
     tests need."""
     read: dict[str, Answers] = {}
     for run in asked if len(asked) > 1 else ():
         try:
-            if answers and run.samples and (held := answers(run)):
+            if run.samples and (held := answers(run)):
                 read[run.model] = held
         except UsageError as error:
-            notes.append(
-                f"{run.results}: the samples of {run.task} are not read, so its ranks are "
-                f"unpaired: {error}"
-            )
+            notes.append(f"{run.results}: the samples of {run.task} are not read: {error}")
     # Models with a chat template of their own each are asked in other words, which is no other
     # question; with the same one it is.
     prompts = defaultdict(set)
@@ -155,12 +147,17 @@ def _by_documents(
     for runs in groups:
         those = [read[run.model] for run in runs if run.model in read]
         paired: Replicated = {}
-        if 1 < len(those) == len(runs) and those[0].measure.clusters:
+        if len(those) < len(runs) > 1:
+            names = ", ".join(run.model for run in runs if run.model not in read)
+            notes.append(f"{task}: no ranks without the samples of {names} (--log_samples)")
+        elif len(runs) > 1 and not those[0].measure.clusters:
+            notes.append(f"{task}: no ranks, since its measure declares no clusters")
+        elif len(runs) > 1:
             try:
                 replicates = replicated(those, list(those[0].documents))
                 paired = {run.model: own for run, own in zip(runs, replicates, strict=True)}
             except UsageError as error:
-                notes.append(f"{task}: ranks are unpaired: {error}")
+                notes.append(f"{task}: no ranks: {error}")
         yield runs, paired
 
 
@@ -174,21 +171,27 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
         for run in runs
         if (number := run.numbers.get(key))
     }
-    column = Column(f"{runs[0].task}/{metric.name}", metric, entries)
-    if direction(metric) is None:
+    column = Column(metric, entries)
+    if not replicated or direction(metric) is None or not measured(metric):
+        return column
+    runs_of = [replicated[model] for model in entries]
+    if min(run.number(key).clusters or 0 for run in runs_of) < FEWEST_CLUSTERS:
         return column
     numbers = [entry.number for entry in entries.values()]
-    paired = _paired_ranks(metric, numbers, [replicated.get(model) for model in entries])
-    result = paired or _unpaired_ranks(metric, numbers)
-    ranked = int(np.isfinite(result.ranks[:, 0]).sum())
-    if ranked < 2:
+    values = np.array([badness(n.value, metric) if n.low < n.high else nan for n in numbers])
+    ranked = np.flatnonzero(np.isfinite(values))
+    if len(ranked) < 2:
         return column
+    p = np.full((len(values), len(values)), nan)
+    for i, j in combinations(ranked.tolist(), 2):
+        p[i, j] = pair_p(runs_of[i], runs_of[j], key, metric.null_value)
+    result = ranks(values, p)
     for i, (model, entry) in enumerate(entries.items()):
         low, high = result.ranks[i]
         rank = None if isnan(low) else (int(low), int(high))
         ties = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
         entries[model] = entry._replace(rank=rank, ties=ties)
-    return column._replace(ranked=ranked, paired=paired is not None)
+    return column._replace(ranked=len(ranked))
 
 
 def direction(metric: Metric) -> str | None:
@@ -213,38 +216,11 @@ def declared(metric: Metric) -> dict[str, Any]:
     }
 
 
-def _paired_ranks(
-    metric: Metric, numbers: Sequence[Number], replicated: Sequence[Replicates | None]
-) -> Ranks | None:
-    """From differences on the same documents; None where these have no error."""
-    key, runs = (metric.name, None), [run for run in replicated if run]
-    if len(runs) < len(numbers) or not measured(metric):
-        return None
-    if min(run.number(key).clusters or 0 for run in runs) < FEWEST_CLUSTERS:
-        return None
-    values = np.array([badness(n.value, metric) if n.low < n.high else nan for n in numbers])
-    p = np.full((len(runs), len(runs)), nan)
-    for i, j in combinations(np.flatnonzero(np.isfinite(values)), 2):
-        p[i, j] = pair_p(runs[i], runs[j], key, metric.null_value)
-    return ranks_of_tests(values, p)
-
-
 def badness(value: float, metric: Metric) -> float:
     """Less is better."""
     if metric.null_value is not None:
         return abs(value - metric.null_value)
     return value if metric.better == "lower" else -value
-
-
-def _unpaired_ranks(metric: Metric, numbers: Sequence[Number]) -> Ranks:
-    """From the intervals. Rank 1 is the best."""
-    ends = np.array([(n.value, n.low, n.high) for n in numbers]).T
-    df = [implied_df(*n[:4], max(n.clusters - 1, 1) if n.clusters else inf) for n in numbers]
-    if metric.null_value is not None:
-        return ranks(*(ends - metric.null_value), distances=True, df=df)
-    if metric.better == "higher":
-        ends = -ends[[0, 2, 1]]
-    return ranks(*ends, df=df)
 
 
 def letter(k: int) -> str:
@@ -253,14 +229,14 @@ def letter(k: int) -> str:
 
 
 LEGEND = (
-    "A number stands with its 95 % interval, if it has one; without one it has no rank.",
+    "A number stands with its 95 % interval, if it has one; without one it has no rank. Ranks need "
+    "the samples of all models of a table (--log_samples) and at least ten clusters.",
     "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
     "distance from it is better, whatever the sign. 1–3 means that the data leave ranks 1 to 3 "
     "open. Models that share a letter do not differ significantly.",
     "Two models differ significantly if the difference of their numbers does, at 5 % after Holm "
-    "over all pairs of the column. Where a column is marked paired, that is their difference on "
-    "the same documents, with a jackknife's standard error; elsewhere the intervals are taken for "
-    "independent, which hides differences (run with --log_samples).",
+    "over all pairs of the column: their difference on the same documents, with a jackknife's "
+    "standard error.",
     "A table holds one condition: version, options, wording, system message, a chat template (the "
     "model's own) or none, thinking, number of documents. Runs of one model in several conditions "
     "stand in several tables, whose titles say what differs; models of different tables are not "

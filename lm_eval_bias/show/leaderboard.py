@@ -79,9 +79,7 @@ def _table(board: Board, section: Section) -> Table:
 
 
 def _about(column: Column) -> str:
-    if not column.ranked:
-        return unit_text(column.metric.unit)
-    return joined(", ", about(column.metric), "paired" * column.paired)
+    return about(column.metric) if column.ranked else unit_text(column.metric.unit)
 
 
 def _cell(column: Column, entry: Entry | None) -> Cell:
@@ -110,7 +108,6 @@ def _row(section: Section, run: Run, column: Column) -> dict[str, Any]:
         "rank_low": rank[0],
         "rank_high": rank[1],
         "of": column.ranked or None,
-        "paired": column.paired if column.ranked else None,
         "ties": entry.ties or None,
         "range": entry.range or None,
         "warnings": "; ".join(run.warnings),

@@ -3,6 +3,7 @@ what is compared, what is refused, and how it is told."""
 
 import random
 import re
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -249,7 +250,7 @@ def test_two_conditions_of_one_folder_are_two_models(rows, toy):
     assert [(of["model"], of["of"]) for of in found if of["metric"] == "gap"] == [
         (name, 2) for name in names
     ]
-    assert found[0]["paired"] and "wording" not in found[0]["asked"]
+    assert "wording" not in found[0]["asked"]
     assert toy("leaderboard", "runs")[1].count("toy (") == 2
 
 
@@ -368,10 +369,73 @@ def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(rows
     scenes do not."""
     asked("runs/a", "one", shift=40)
     asked("runs/b", "two", shift=43, seed=2)
-    for more, ranks in (((), [[1, 1], [2, 2]]), (("--unpaired",), [[1, 2], [1, 2]])):
-        numbers = rows("leaderboard", "runs", *more)[1]
-        assert [[number["rank_low"], number["rank_high"]] for number in numbers] == ranks
-        assert numbers[0]["paired"] is not bool(more)
+    _, (one, two) = rows("leaderboard", "runs")
+    assert ends(one) == (1, 1, 2, "a") and ends(two) == (2, 2, 2, "b")
+
+
+def ends(row):
+    return tuple(row[key] for key in ("rank_low", "rank_high", "of", "ties"))
+
+
+NO_RANK = (None,) * 4
+
+
+def test_the_leaderboard_ranks_only_where_all_have_samples_and_says_whose_are_missing(rows, toy):
+    asked("runs/a", "one", shift=40)
+    for model in "two", "three":
+        asked(f"runs/{model}", model, shift=43, seed=2)
+        next(Path(f"runs/{model}").glob("samples_*")).unlink()
+    assert [ends(row) for row in rows("leaderboard", "runs")[1]] == [NO_RANK] * 3
+    notes = "toy: no ranks without the samples of three, two (--log_samples)"
+    assert notes in toy("leaderboard", "runs")[1].replace("two, three", "three, two")
+
+
+@pytest.mark.parametrize(
+    ("null_value", "better", "first"),
+    [(0, None, "one"), (1000, None, "two"), (None, "higher", "two"), (None, "lower", "one")],
+)
+def test_the_best_is_the_nearest_to_the_null_value_the_highest_or_the_lowest(
+    rows, null_value, better, first
+):
+    for i, model in enumerate(("one", "two")):
+        folder = asked(f"runs/{model}", model, shift=100 + 10 * i, seed=i)
+        directed(folder, null_value, better)
+    _, numbers = rows("leaderboard", "runs")
+    assert {row["model"]: row["rank_low"] for row in numbers}[first] == 1
+    assert sorted(map(ends, numbers)) == [(1, 1, 2, "a"), (2, 2, 2, "b")]
+
+
+def directed(folder, null_value, better):
+    with edited(next(folder.glob("results_*"))) as content:
+        for number in content["configs"]["toy"]["cells"]["numbers"]:
+            number |= {"null_value": null_value, "better": better}
+
+
+def test_what_has_no_direction_or_no_interval_has_no_rank(rows):
+    asked("three/a", "one")
+    asked("three/b", "two", shift=50, seed=2)
+    asked("three/c", "none", seed=3, ends={"gap": (nan, nan)})
+    ranked = {row["model"]: ends(row) for row in rows("leaderboard", "three")[1]}
+    assert ranked == {"none": NO_RANK, "one": (1, 1, 2, "a"), "two": (2, 2, 2, "b")}
+    for folder in "ab":
+        directed(Path("three") / folder, None, None)
+    assert [ends(row) for row in rows("leaderboard", "three/a", "three/b")[1]] == [NO_RANK] * 2
+
+
+def test_ranks_are_within_one_condition(rows):
+    """`one` without its template is far from itself, which says nothing about the models."""
+    asked("runs/a", "one", chat_template_sha="t" * 64)
+    asked("runs/b", "two", shift=50, seed=2, chat_template_sha="u" * 64)
+    asked("runs/c", "one", shift=90, seed=3)
+    found = {
+        (row["model"], row["asked"].split()[-1]): ends(row)
+        for row in rows("leaderboard", "runs")[1]
+    }
+    assert found == {
+        ("one", "model's"): (1, 1, 2, "a"),
+        ("two", "model's"): (2, 2, 2, "b"),
+        ("one", "none"): NO_RANK,
+    }
 
 
 def test_models_asked_other_documents_stand_apart_on_the_leaderboard(toy):

@@ -24,54 +24,38 @@ from tests.mistakes import refused
 from tests.scripted import edited, made_up
 
 
+def of_runs(folder, metrics=None):
+    found = find([Path(folder)])
+    return board(found, found.answers, metrics)
+
+
 def made(folder, models, metrics=None, **same):
     """A board over made-up runs: model -> (value, stderr) of `gap`, whose null value is 0, or all
     values."""
     for i, (name, values) in enumerate(models.items()):
         values = values if isinstance(values, dict) else {"gap": (*values, 0, None)}
         made_up(folder, name, values, minutes=i, **same)
-    return board(find([Path(folder)]), metrics)
+    return of_runs(folder, metrics)
 
 
 def columns(of):
     return {column.metric.name: column for section in of.sections for column in section.columns}
 
 
-def ranks(column):
-    return {model: entry.rank for model, entry in column.entries.items()}
-
-
-# ---- Columns, intervals and ranks
-
-
-@pytest.mark.parametrize("better, best", [("higher", (1, 1)), (None, None)])
-def test_a_number_is_ranked_where_it_has_a_direction(tmp_path, better, best):
-    values = {name: {"x": (x, 1.0, None, better)} for name, x in (("a", 10.0), ("b", 90.0))}
-    assert ranks(columns(made(tmp_path, values))["x"])["b"] == best
+# ---- Columns and intervals
 
 
 def test_the_interval_is_the_one_of_the_file(tmp_path):
-    """gap 2 ± 0.1 by its standard error would exclude 2.5; its interval does not."""
-    of = made(tmp_path, {"a": (2.0, 0.1), "b": (2.5, 0.1)}, ends={"gap": (1.0, 3.0)})
-    column = columns(of)["gap"]
+    """2 ± 0.1 by its standard error; none, where the task says NaN."""
+    column = columns(made(tmp_path / "one", {"a": (2.0, 0.1)}, ends={"gap": (1.0, 3.0)}))["gap"]
     assert column.entries["a"].number == Number(2.0, 0.1, 1.0, 3.0)
-    assert ranks(column) == {"a": (1, 2), "b": (1, 2)}
+    column = columns(made(tmp_path / "none", {"a": (2.0, 0.1)}, ends={"gap": (nan, nan)}))["gap"]
+    assert isnan(column.entries["a"].number.low)
 
 
-def test_where_the_file_has_no_interval_there_is_none_and_no_rank(tmp_path):
-    """Few clusters, for which the task says NaN; a standard error of zero; a model alone."""
-    none = {"gap": (nan, nan)}
-    column = columns(made(tmp_path / "few", {"a": (2.0, 0.1), "b": (2.0, 0.1)}, ends=none))["gap"]
-    assert isnan(column.entries["a"].number.low) and ranks(column) == {"a": None, "b": None}
-    column = columns(made(tmp_path / "zero", {"a": (0.0, 0.0), "b": (9.0, 1.0), "c": (1.0, 1.0)}))
-    assert ranks(column["gap"])["a"] is None and column["gap"].ranked == 2
-    assert ranks(columns(made(tmp_path / "alone", {"a": (1.0, 1.0)}))["gap"]) == {"a": None}
-
-
-def test_every_condition_of_a_model_is_a_row_and_ranks_are_within_one(tmp_path):
+def test_every_condition_of_a_model_is_a_row(tmp_path):
     """Of `a` 9 without template, 1 with its own, 5 with a system message too, 6 in another template
-    of its own, 7 in another wording; of `b` 1 with its own. `a` without its template is far from
-    `b` and from itself, which says nothing about the models: ranks 1 and 2 are open."""
+    of its own, 7 in another wording; of `b` 1 with its own."""
     system, (T, U, V) = "5e1f" * 16, (letter * 64 for letter in "tuv")
     for minutes, (name, gap, more) in enumerate(
         [
@@ -84,25 +68,25 @@ def test_every_condition_of_a_model_is_a_row_and_ranks_are_within_one(tmp_path):
         ]
     ):
         made_up(tmp_path, name, {"gap": (gap, 0.1, 0, None)}, minutes=minutes, **more)
-    of = board(find([tmp_path]))
+    of = of_runs(tmp_path)
     shown = {
         tuple(section.settings.values())[2:]: {
-            model: (entry.number.value, entry.rank)
-            for model, entry in section.columns[0].entries.items()
+            model: entry.number.value for model, entry in section.columns[0].entries.items()
         }
         for section in of.sections
     }
     assert shown == {
-        ("the model's",): {"a": (1.0, (1, 2)), "b": (1.0, (1, 2))},
-        ("none",): {"a": (9.0, None)},
-        ("5e1f5e1f5e1f", "the model's"): {"a": (5.0, None)},
-        ("1", "the model's"): {"a": (7.0, None)},
-        ("v" * 12,): {"a": (6.0, None)},
+        ("the model's",): {"a": 1.0, "b": 1.0},
+        ("none",): {"a": 9.0},
+        ("5e1f5e1f5e1f", "the model's"): {"a": 5.0},
+        ("1", "the model's"): {"a": 7.0},
+        ("v" * 12,): {"a": 6.0},
     }
     for write in WRITERS.values():
         for label in ("chat template", "none", "the model", "5e1f5e1f5e1f", "wording", "v" * 12):
             assert label in write(boards.page(of))
-    assert not of.notes and of.models == ["a", "b"]
+    assert of.notes == ["mine: no ranks without the samples of a, b (--log_samples)"]
+    assert of.models == ["a", "b"]
 
 
 def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
@@ -110,7 +94,7 @@ def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
         more = {"metadata": {"unused_chat_template": template is None}}
         more |= {"minutes": minutes, "chat_template_sha": template}
         made_up(tmp_path, "a", {"gap": (1.0, 0.1, 0, None)}, **more)
-    of = board(find([tmp_path]))
+    of = of_runs(tmp_path)
     (line,) = boards.page(of).remarks["Read these with care"]
     assert line.startswith("a, mine (chat template none): its tokenizer has a chat template, which")
     rows = list(csv.DictReader(io.StringIO(page.csv(boards.page(of).rows))))
@@ -132,7 +116,7 @@ def test_metrics_may_be_chosen_also_those_below_the_table(tmp_path):
 def test_a_name_that_does_not_fit(tmp_path):
     made_up(tmp_path, "a", {"gap": (1.0, 1.0)})
     with refused("--metrics gup: no run has that number; did you mean gap[?]$"):
-        board(find([tmp_path]), ["gup"])
+        of_runs(tmp_path, ["gup"])
 
 
 # ---- Hostile names
@@ -173,7 +157,7 @@ def hostile(tmp_path_factory):
         path = made_up(folder, model, values, task=name, minutes=i, **more)
         with edited(path) as content:
             content["configs"][name]["error"] = name
-    return board(find([folder]))
+    return of_runs(folder)
 
 
 def unseen(text):
@@ -228,8 +212,7 @@ def test_letters_of_ties():
 
 
 def test_a_json_line(tmp_path):
-    """-9 and 1 with standard errors of 1, the null value 0: their distances from it are 9 and 1,
-    z = 5.66, two ranks."""
+    """Without samples, so without a rank."""
     of = made(tmp_path, {"b": (-9.0, 1.0), "a": (1.0, 1.0)}, units=37)
     assert of.models == ["a", "b"]
     first = json.loads(page.jsonl(boards.page(of)).splitlines()[0])
@@ -247,11 +230,10 @@ def test_a_json_line(tmp_path):
         "clusters": None,
         "n": 37,
         "verdict": None,
-        "rank_low": 1,
-        "rank_high": 1,
-        "of": 2,
-        "paired": False,
-        "ties": "a",
+        "rank_low": None,
+        "rank_high": None,
+        "of": None,
+        "ties": None,
         "range": None,
         "warnings": "",
     }
