@@ -9,7 +9,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from lm_eval_bias import __version__
-from lm_eval_bias.commands import Parser, examples, filled, formatter, tell
+from lm_eval_bias.commands import examples, filled, formatter, tell
 from lm_eval_bias.usage import UsageError, nearest
 
 COMMANDS = {
@@ -76,7 +76,7 @@ _UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 def parser(options_of: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """The parser of the command line, with the options of some commands."""
-    top = Parser(
+    top = argparse.ArgumentParser(
         prog="lm-eval-bias",
         description=filled(
             "Implicit social bias benchmarks for lm-evaluation-harness. The benchmarks themselves "

@@ -50,16 +50,13 @@ def test_the_examples_of_each_help_text_parse_and_name_tasks_that_there_are():
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("--verson", "lm-eval-bias: error: no option '--verson'; did you mean --version?"),
         ("", "lm-eval-bias: error: no command; expected one of tasks, check, data, "),
-        ("reprot results", "argument COMMAND: invalid choice: 'reprot'; did you mean report?"),
-        ("gate results --ruls=x", "gate: error: no option '--ruls'; did you mean --rules?"),
-        ("gate results --rules x --xyz", "no option '--xyz'; expected one of -h, --help, --rules"),
-        ("export results --to hubs", "argument --to: invalid choice: 'hubs'; did you mean hub?"),
-        ("tasks hbb mist", "lm-eval-bias tasks: error: unrecognized arguments: mist"),
+        ("reprot results", "argument COMMAND: invalid choice: 'reprot' (choose from "),
+        ("gate results --rules x --xyz", "lm-eval-bias: error: unrecognized arguments: --xyz"),
+        ("tasks hbb mist", "lm-eval-bias: error: unrecognized arguments: mist"),
     ],
 )
-def test_a_slip_of_the_finger_is_answered_with_what_was_meant(command, line, message):
+def test_a_slip_of_the_finger_is_refused(command, line, message):
     status, _, error = command(*line.split())
     assert status == 2 and message in error.splitlines()[-1]
 

@@ -5,9 +5,8 @@ import argparse
 import sys
 import textwrap
 from functools import partial
-from typing import NoReturn
 
-from lm_eval_bias.usage import UsageError, nearest
+from lm_eval_bias.usage import UsageError
 
 WIDTH = 100
 """Columns of the help texts, fixed so that they can stand in the docs."""
@@ -26,30 +25,6 @@ def filled(description: str) -> str:
 def examples(commands: str) -> str:
     """For the end of a help text: a command a line."""
     return "examples:\n" + textwrap.indent(commands, "  lm-eval-bias ")
-
-
-class Parser(argparse.ArgumentParser):
-    """A mistyped command, option or choice is answered with the nearest there is."""
-
-    def parse_known_args(self, args, namespace=None):  # type: ignore[no-untyped-def, override]
-        self.words = args
-        found, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found, unknown
-
-    def error(self, message: str) -> NoReturn:
-        known = self._option_string_actions
-        for word in self.words if "invalid choice" not in message else ():
-            option = word.partition("=")[0]
-            if option.startswith("--") and not any(name.startswith(option) for name in known):
-                message = f"no option {option!r}; {nearest(option, known)}"
-        super().error(message)
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        if action.choices is not None and value not in action.choices:
-            guess = nearest(str(value), list(action.choices))
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {guess}")
 
 
 formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH)
