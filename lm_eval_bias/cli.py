@@ -18,7 +18,7 @@ COMMANDS = {
         "check files of items or groups of your own",
         "check groups.yaml --for mist_wabt\ncheck items.tsv groups.yaml --for bistereo_pairs",
     ),
-    "data": ("fetch or list the data that authors released", "data list\ndata fetch hbb"),
+    "data": ("fetch the data that authors released", "data fetch\ndata fetch hbb"),
     "items": (
         "write new items with a model",
         "items hbb --from stereotypes.csv --out items.jsonl --model hf --model_args "

@@ -1,20 +1,16 @@
-"""`lm-eval-bias data`: fetch or list the data that the papers' authors released."""
+"""`lm-eval-bias data`: fetch the data that the papers' authors released."""
 
 import argparse
 import os
 
 from lm_eval_bias.data import downloads, sources
-from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
-
-ACTIONS = ("fetch", "list")
-
 
 DESCRIPTION = """Fetch the data of tasks with `official` in their name, which a paper's authors
 released. A run fetches missing data itself, unless the machine has no network.
 
-  fetch  get what is missing or differs from the pinned commit, and check it
-  list   the files of each source, their folder, and which are right
+What is missing or differs from the pinned commit is fetched and checked; a line says where each
+file is.
 
 Files are kept in $XDG_CACHE_HOME/lm-eval-bias, by default ~/.cache/lm-eval-bias.
 $LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE to use instead, $LM_EVAL_BIAS_MIRROR a server
@@ -22,7 +18,7 @@ with the same files at the same paths."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
+    parser.add_argument("action", metavar="fetch", choices=["fetch"], help="the only action")
     parser.add_argument(
         "sources", metavar="SOURCE", nargs="*", help="such as hbb; all if none is named"
     )
@@ -35,10 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"no source {name!r}; {nearest(name, known)}")
     wanted = arguments.sources or known
     releases = [sources.source(name) for name in known if name in wanted]
-    if arguments.action == "list":
-        listing(releases)
-    else:
-        fetch(releases)
+    fetch(releases)
     return 0
 
 
@@ -56,17 +49,3 @@ def fetch(releases: list[sources.Source]) -> None:
             done = "is there already" if there else "fetched"
             size = f"{kept.stat().st_size:,} bytes"
             print(f"{release.name}/{file}: {done}, {size}, {kept}", flush=True)
-
-
-def listing(releases: list[sources.Source]) -> None:
-    """Print each source, where its files are looked for, and each file with its bytes and state."""
-    for release in releases:
-        folder = release.folder()
-        print(f"{release.name}: {release.repository} on GitHub, commit {release.commit[:8]}")
-        print(f"  {folder}")
-        rows = []
-        for file, about in release.files.items():
-            state = "differs" if (folder / file).is_file() else "missing"
-            state = "kept" if downloads.is_kept(folder / file, about.checksum) else state
-            rows.append((f"  {file}", f"{about.bytes:,}" if about.bytes else "?", state))
-        print(columns(rows, right={1}))
