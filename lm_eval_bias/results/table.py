@@ -20,14 +20,12 @@ _ROUNDING, _GREAT = 1e-12, 1e9
 
 
 class Cell(NamedTuple):
-    """interval: "[low, high]". note: a second line; of a title, the unit. link: a page that the
-    text leads to. value: the number, which sorts. n, verdict: of a number; they stand with the
-    note."""
+    """interval: "[low, high]". note: a second line; of a title, the unit. value: the number,
+    which sorts. n, verdict: of a number; they stand with the note."""
 
     text: str
     interval: str = ""
     note: str = ""
-    link: str = ""
     value: float = nan
     n: str = ""
     verdict: str = ""
@@ -134,7 +132,7 @@ def number_cell(number: Number, unit: str = "", note: str = "", verdict: str = "
     is_n = unit == "count" and number.value == number.n
     size = "" if number.n is None or is_n else f"{number.n:,}"
     text = number_text(number.value, unit, ends)
-    return Cell(text, interval_text(number, unit), note, "", number.value, size, verdict)
+    return Cell(text, interval_text(number, unit), note, number.value, size, verdict)
 
 
 def ends_text(counts: Iterable[float | None]) -> str:

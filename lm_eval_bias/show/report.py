@@ -18,8 +18,7 @@ from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
-from lm_eval_bias.results.escape import markdown_text, shortened
-from lm_eval_bias.results.leaderboard import about
+from lm_eval_bias.results.escape import markdown_text
 from lm_eval_bias.results.runs import Run, Runs, by_question, distinguishing, listed
 from lm_eval_bias.results.table import (
     Cell,
@@ -81,10 +80,10 @@ class Section(NamedTuple):
     id: str
     title: str
     known: TaskInfo
-    primaries: Table
+    runs: Sequence[Run]
     blocks: list[Block]
+    primaries: Table | None = None
     tables: Sequence[Block] = ()
-    run: Run | None = None
     transcript: Transcript | None = None
 
     @property
@@ -170,10 +169,13 @@ class _Writer:
         stem, runs = Path(file).stem, [run for run in self.runs if run.model == model]
         for run in tqdm(runs, file, unit="task", file=sys.stderr, disable=None):
             known = self.known.get(run.task, TaskInfo())
-            section = self.section([run], run.task, stem, known, _primaries(run))
-            tables = list(self.tables(run, known, f"{stem}-{run.task}", section.id))
-            samples = self.transcripts[run.samples]
-            sections.append(section._replace(tables=tables, run=run, transcript=samples))
+            section = self.section([run], run.task, stem, known)
+            section = section._replace(
+                primaries=_primaries(run),
+                tables=list(self.tables(run, known, f"{stem}-{run.task}", section.id)),
+                transcript=self.transcripts[run.samples],
+            )
+            sections.append(section)
         opened: dict[str, str] = {}  # of each paper one task, which has a figure if any has
         for section in sorted(sections, key=lambda section: section.figure is None):
             opened.setdefault(section.known.paper or section.title, section.id)
@@ -201,9 +203,8 @@ class _Writer:
             ]
             details = listed(distinguishing(asked[0], (others[0] for others in same)))
             title = f"{name} ({details})" if details else name
-            beside = self.beside(asked, shortened(listed(asked[0].settings), 300))
             known = known._replace(exhibits=exhibits)
-            sections.append(self.section(asked, title, "all", known, beside))
+            sections.append(self.section(asked, title, "all", known))
             where.setdefault(name, f"#{sections[-1].id}")
         first = self.first(self.runs, where)
         page = _page(
@@ -233,28 +234,12 @@ class _Writer:
             "commands": commands(runs),
         }
 
-    def section(
-        self, runs: Sequence[Run], title: str, stem: str, known: TaskInfo, primaries: Table
-    ) -> Section:
+    def section(self, runs: Sequence[Run], title: str, stem: str, known: TaskInfo) -> Section:
         """A task of one run, or of the models that were asked the same. stem: of its files."""
         name = runs[0].task
         task = self._id(name)
         blocks = [self.exhibit(e, runs, f"{stem}-{name}", task, known) for e in known.exhibits]
-        return Section(task, title, known, primaries, blocks)
-
-    def beside(self, runs: Sequence[Run], title: str) -> Table:
-        """The primary numbers of the models that were asked the same."""
-        metrics = {metric.name: metric for run in runs for metric, _ in run.primaries}
-        head = [Cell("Model"), *(Cell(m.name, note=about(m)) for m in metrics.values())]
-        rows = []
-        for run in runs:
-            cells = {
-                metric.name: number_cell(number, metric.unit, "", verdict.kind(run, metric, number))
-                for metric, number in run.primaries
-            }
-            model = Cell(run.model, link=self.pages[run.model])
-            rows.append([model, *(cells.get(metric, Cell("")) for metric in metrics)])
-        return Table(head, rows, title=title)
+        return Section(task, title, known, runs, blocks)
 
     def exhibit(
         self, exhibit: Exhibit, runs: Sequence[Run], stem: str, prefix: str, known: TaskInfo

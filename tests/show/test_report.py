@@ -208,6 +208,8 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not():
     assert shared == [("Table 1", ["a"] * 3 + ["b"] * 3)]
     assert "a first 3.0 [1.0, 5.0]" in pages["index.html"]
     assert "mine (version 2)" in pages["index.html"]
+    text = Page(pages["index.html"]).text
+    assert re.search(r"\ba ?, b ?, version 1\b", text) and re.search(r"\bc ?, version 2\b", text)
 
 
 def test_what_is_the_same_for_many_is_said_once():
