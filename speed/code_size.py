@@ -1,4 +1,4 @@
-"""How much there is to read: code tokens, words of docstrings and long lines, by folder.
+"""How much there is to read: code tokens and words of docstrings, by folder.
 
     python speed/code_size.py [--files N]
 
@@ -14,12 +14,11 @@ import tokenize
 from collections import Counter, defaultdict
 from pathlib import Path
 
-LONGEST = 100
 DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 
 
 def size(text: str) -> Counter[str]:
-    """Of a file: tokens, docstring words, long lines."""
+    """Of a file: tokens, docstring words."""
     nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED))
     docstrings = [docstring for node in nodes if (docstring := ast.get_docstring(node))]
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
@@ -28,7 +27,6 @@ def size(text: str) -> Counter[str]:
         tokens=sum(t.type != tokenize.COMMENT and bool(t.string.strip()) for t in tokens)
         - len(docstrings),
         words=sum(len(docstring.split()) for docstring in docstrings),
-        long=sum(len(line) > LONGEST for line in text.splitlines()),
     )
 
 
@@ -50,14 +48,9 @@ def main() -> None:
     for name, of_file in sizes.items():
         folders[str(Path(name).parent)] += of_file
         folders["all tests" if name.startswith("tests/") else "all code"] += of_file
-    print(
-        f"{'folder':40} {'files':>6} {'tokens':>8} {'docstring words':>16} {'lines over 100':>15}"
-    )
+    print(f"{'folder':40} {'files':>6} {'tokens':>8} {'docstring words':>16}")
     for folder, counts in sorted(folders.items(), key=lambda row: (row[0][:4] == "all ", row[0])):
-        print(
-            f"{folder:40} {counts['files']:6} {counts['tokens']:8,} {counts['words']:16,}"
-            f" {counts['long']:15}"
-        )
+        print(f"{folder:40} {counts['files']:6} {counts['tokens']:8,} {counts['words']:16,}")
     for name in sorted(sizes, key=lambda name: -sizes[name]["tokens"])[: arguments.files]:
         print(f"{sizes[name]['tokens']:8,} {name}")
 
