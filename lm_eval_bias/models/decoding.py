@@ -25,7 +25,7 @@ from transformers import (
 from transformers.generation import GenerationMode
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
 
-from .cost import row_blocks
+from .at_a_time import row_blocks
 from .encoding import unpacked
 from .sweep import Sweep
 from .tree_attention import select
@@ -166,7 +166,8 @@ def decode(
         new = length[row]
         sees = np.hstack([sees, np.eye(len(token), dtype=bool)])
         logits, layers = sweep.model.forward(
-            token, new, sees, layers, positions, np.arange(len(token)), row_blocks(sees, sweep.cost)
+            *(token, new, sees, layers, positions, np.arange(len(token))),
+            row_blocks(sees, sweep.sizes.rows),
         )
         positions = np.concatenate([positions, new])
         row, length = which.ravel(), new + 1

@@ -31,7 +31,7 @@ from lm_eval_bias.harness.compat import brief
 from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.usage import UsageError
 
-from .cost import ROWS
+from .at_a_time import ROWS, sizes_on
 from .decoding import Prompt, Strategy, decode, strategy_of
 from .encoding import Encoder, unpacked
 from .hf_model import HFModel, likeliest
@@ -146,7 +146,7 @@ class PrefixLM(HFModel):
         cuda = self.device.type == "cuda"
         free = torch.cuda.mem_get_info(self.device)[0] if cuda else virtual_memory().available
         self._encoder = Encoder(self.tokenizer, self.add_bos_token)
-        per_token, vocabulary, self._cost = trial
+        per_token, vocabulary = trial
         self._held_tokens = int(free / 4 / per_token)
         self._most_reads = self._logit_rows(vocabulary)
         self._config = self.model.config.get_text_config(decoder=True)
@@ -156,7 +156,7 @@ class PrefixLM(HFModel):
         refuse_encoder(pretrained, config)
 
     def _packs(self, longest: int) -> PackSize:
-        return self._pack_size(self._token_limit(longest, self._cost.pack), "tokens")
+        return self._pack_size(self._token_limit(longest, sizes_on(self.device).pack), "tokens")
 
     def _run_as_hf(self, reason: str, error: Exception | None = None) -> None:
         self.runs_as_hf = reason
@@ -244,7 +244,7 @@ class PrefixLM(HFModel):
         def agrees(_: int) -> bool:
             try:
                 with self._autocast():
-                    return compare(self._tree, self._cost, lengths).agrees
+                    return compare(self._tree, lengths).agrees
             except Exception as error:
                 if is_shortage(error):
                     raise
@@ -285,7 +285,7 @@ class PrefixLM(HFModel):
             if row <= self._tried_row:
                 return row, inf
             with self._autocast():
-                return row, row_limit(self._tree, self._cost, size, cached)
+                return row, row_limit(self._tree, size, cached)
 
         row, most = self._in_memory(limit, self._pack_size(nodes, "tokens")) or (0, inf)
         if most == inf:
@@ -402,7 +402,7 @@ class PrefixLM(HFModel):
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
         drawn = {finished[i] for i in rechecked(len(finished))}
         watched: list[Watched] = []
-        sweep = Sweep(self._tree, trie, self._cost)
+        sweep = Sweep(self._tree, trie)
         read_nodes = np.unique(node)
 
         def scores(limit: int) -> tuple[Sweep, int, slice, np.ndarray, np.ndarray]:
@@ -575,7 +575,7 @@ class PrefixLM(HFModel):
     ) -> None:
         """Answer prompts in groups of neighbours in the trie. ended: called with each prompt, the
         tokens of its answer and, for some, their log-probabilities."""
-        sweep = Sweep(self._tree, trie, self._cost)
+        sweep = Sweep(self._tree, trie)
         ends = np.concatenate(trie.tails)
         order = np.argsort(ends, kind="stable")
         prompts, leaves = [prompts[i] for i in order], ends[order]

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from .cost import Cost, blocks
+from .at_a_time import blocks, sizes_on
 from .token_trie import TokenTrie, on_path
 from .tree_attention import Layers, TreeModel, select
 
@@ -15,8 +15,9 @@ class Sweep:
     ascending. computed: tokens so far. Nothing changes in place: a shallow copy saves the state.
     """
 
-    def __init__(self, model: TreeModel, trie: TokenTrie, cost: Cost):
-        self.model, self.trie, self.cost = model, trie, cost
+    def __init__(self, model: TreeModel, trie: TokenTrie):
+        self.model, self.trie = model, trie
+        self.sizes = sizes_on(model.device)
         self.cursor = 0
         self.path = self.nodes = np.zeros(0, np.int64)
         self.layers: Layers = []
@@ -46,7 +47,7 @@ class Sweep:
             self.layers,
             trie.depth[self.nodes],
             len(missing) + read - self.cursor,
-            blocks(trie, keys, len(self.nodes), self.cost),
+            blocks(trie, keys, len(self.nodes), self.sizes.queries),
         )
         order = np.argsort(keys, kind="stable")  # which leaves a cache in order where it is
         self.nodes, self.layers = keys[order], select(layers, order)

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
-from .cost import Cost
 from .pack_size import is_shortage
 from .sweep import Sweep
 from .token_trie import TokenTrie
@@ -93,7 +92,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    model: TreeModel, cost: Cost, lengths: Sequence[int] = (), in_front: int = 0, cached: int = 0
+    model: TreeModel, lengths: Sequence[int] = (), in_front: int = 0, cached: int = 0
 ) -> Comparison:
     """Compare three short texts, and texts of `lengths` tokens, in two passes of a tree with a
     plain pass of each.
@@ -115,7 +114,7 @@ def compare(
     texts += [long[:length] for length in lengths]
     trie = TokenTrie([*others, *texts])
     last = np.concatenate(trie.tails)
-    sweep = Sweep(model, trie, cost)
+    sweep = Sweep(model, trie)
     sweep.advance(last[1] + 1, last[:0])
     repeated = np.sort(np.resize(np.arange(BEGINNING, sweep.cursor), cached))
     sweep.nodes = np.concatenate([np.arange(BEGINNING), repeated])
@@ -143,7 +142,7 @@ def with_plain(
         return error, bool(error.norm() <= 2 * (plain() - expected).norm())
 
 
-def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float:
+def row_limit(model: TreeModel, in_front: int, cached: int) -> float:
     """The largest row (a pass and its cache) in which a model is right: infinity if it is at
     `in_front` and `cached` tokens, 0 if in none of those tried."""
 
@@ -151,7 +150,7 @@ def row_limit(model: TreeModel, cost: Cost, in_front: int, cached: int) -> float
         """0 if the model is wrong in the row tried."""
         front = min(in_front, size)
         try:
-            result = compare(model, cost, (), front, size - front)
+            result = compare(model, (), front, size - front)
         except Exception as error:
             if is_shortage(error):
                 raise
@@ -187,11 +186,10 @@ def writes_alike(model: TreeModel, length: int) -> bool:
     return with_plain(model, torch.cat(written.logits), plain)[1]
 
 
-def check(model: TreeModel) -> tuple[float, int, Cost]:
-    """The bytes per cached node, the vocabulary size and what attention costs. Raises Unsupported
-    if log-probabilities in a small tree are off by more than 0.001 and more than `rounded` changes.
-    """
-    result = compare(model, Cost(call=1.0))
+def check(model: TreeModel) -> tuple[float, int]:
+    """The bytes per cached node and the vocabulary size. Raises Unsupported if log-probabilities in
+    a small tree are off by more than 0.001 and more than `rounded` changes."""
+    result = compare(model)
     if not result.agrees:
         most = result.error.abs().max().item()
         raise Unsupported(
@@ -199,7 +197,4 @@ def check(model: TreeModel) -> tuple[float, int, Cost]:
         )
     stored = [t for layer in result.layers for t in (layer.keys, layer.values)]
     size = sum(t.numel() * t.element_size() / t.shape[2] for t in stored)
-    keys, values, _ = result.layers[0]
-    heads = getattr(model.model.config.get_text_config(decoder=True), "num_attention_heads", 0)
-    cost = Cost.on(model.device, heads or keys.shape[1], keys, values)
-    return size, result.error.shape[1], cost
+    return size, result.error.shape[1]
