@@ -6,12 +6,11 @@ Source: StereoMap, section 3.2 and appendix M; Nicolas et al. 2021.
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from operator import neg, pos
 from typing import NamedTuple
 
-from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.data.sources import official_file
 
 from .text import letters, rewritten, rules
@@ -22,11 +21,11 @@ Content = list[tuple[str, int]]
 """(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it.
 """
 
-LONGEST_PHRASE = 5
-"""Keywords of more words are explanations: they are looked up as they are written, and no further.
-"""
-
-_PHRASES = "stereotype_content_phrases"
+_DIRECTED = {
+    *("sociability", "morality", "ability", "assertiveness", "health", "status"),
+    *("work", "politics", "religion", "beliefs_other", "ordinariness", "beauty"),
+}
+"""The dimensions of the authors' dictionary that have directions."""
 
 # British -> American, and others of which English has two; both a dictionary's words and keywords
 # are folded by them
@@ -46,7 +45,7 @@ _SPELLINGS = rules(
 
 
 class Found(NamedTuple):
-    """how: "written", "lemma", "phrase" or None."""
+    """how: "written", "lemma" or None."""
 
     content: Content
     how: str | None
@@ -97,75 +96,17 @@ class ContentDictionary:
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def look_up(self, keyword: str) -> Found:
-        """The dimensions of a keyword: as written, else by base forms, else as a phrase.
+        """The dimensions of a keyword: as written, else by base forms.
 
         Source: StereoMap, appendix M, Table 15.
         """
-        keyword = re.sub(r"\([^()]*\)", " ", keyword.lower())
-        words = _words(keyword)
-        found = self._exact(words)
-        if found.how or len(words) > LONGEST_PHRASE:
-            return found
-        parts = re.split(r"[/,;&]|\b(?:and|or|but|yet)\b", keyword)
-        content = _settled(c for part in parts for c in self._decided(_words(part)))
-        return Found(content, "phrase") if content else NOTHING
-
-    def _exact(self, words: _Words) -> Found:
+        words = _words(re.sub(r"\([^()]*\)", " ", keyword))
         if content := self._written.get(_joined(words)):
             return Found(list(content), "written")
         for key in map(_joined, _bases(words) if words else ()):
             if content := self._written.get(key) or self._lemmas.get(key):
                 return Found(list(content), "lemma")
         return NOTHING
-
-    def _decided(self, words: _Words) -> Content:
-        """What the deciding words of a phrase say; words before them may turn it around."""
-        content = self._exact(words).content
-        if content or not words:
-            return content
-        *before, last = words
-        if not before:
-            return self._without_prefix(last)
-        # "risk taking" by "risk taker" and the reverse
-        agent = re.sub("ing$", "er", last) if last.endswith("ing") else re.sub("ers?$", "ing", last)
-        if content := self._exact((*before, agent)).content:
-            return content
-        for part, turn in _deciding(words):
-            if content := self._decided(part):
-                return [(dimension, turn(direction)) for dimension, direction in content]
-        return []
-
-    def _without_prefix(self, word: str) -> Content:
-        """The contrary of a word. Other prefixes are unsafe ("invaluable", "distress")."""
-        rest = re.sub("^(?:un|non)(?=.{5})", "", word)
-        if rest == word or word in lexicon(_PHRASES)["no_contrary"]:
-            return []
-        return [
-            (d, -direction) for d, direction in self._written.get(_joined([rest]), []) if direction
-        ]
-
-
-def _deciding(words: _Words) -> Iterator[tuple[_Words, Callable[[int], int]]]:
-    """What may decide a phrase (its last words, or those before a preposition), and how the rest
-    turns it."""
-    kinds = lexicon(_PHRASES)
-    for size in (3, 2, 1):
-        begin, rest = " ".join(words[:size]), words[size:]
-        if begin in kinds["contrary"]:
-            yield rest, neg
-        if begin in kinds["bad_of_its_kind"]:
-            yield rest, lambda direction: -abs(direction)
-        if begin in kinds["openers"]:
-            yield rest, pos
-            return
-    for i, word in enumerate(words[1:], start=1):
-        if word in kinds["prepositions"]:
-            yield words[:i], pos
-            return
-    if lemma(words[-1]) in kinds["bearers"]:
-        yield words[:-1], pos
-    elif words[0] not in kinds["other_matters"]:
-        yield words[1:], pos
 
 
 def _settled(content: Iterable[tuple[str, int]]) -> Content:
@@ -215,11 +156,11 @@ def official() -> ContentDictionary:
 def single_words(keywords: Iterable[str]) -> list[tuple[str, Content]]:
     """Known keywords of one word, as the authors' keywords_analysis.py counts: 1 where a dimension
     has no directions."""
-    found, directed = [], lexicon(_PHRASES)["directed"]
+    found = []
     for word in keywords:
         content, how = official().look_up(word)
-        if how in ("written", "lemma") and " " not in word:
-            entries = [(d, direction if d in directed else 1) for d, direction in content]
+        if how and " " not in word:
+            entries = [(d, direction if d in _DIRECTED else 1) for d, direction in content]
             found.append((word if how == "written" else lemma(word), entries))
     return found
 

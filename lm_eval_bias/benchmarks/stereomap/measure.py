@@ -72,7 +72,7 @@ PAPER = "paper"
 KEYS = ("part", "group", "scales", "published", "expected")
 COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
 """What the authors' rate of refusals looks at; of other prompts the only rating."""
-STEPS = ("written", "lemma", "phrase")
+STEPS = ("written", "lemma")
 """How the dictionary knows a keyword."""
 MAPPED, WORDED = ("original", "extended"), "extended"
 """The parts whose clusters are compared with others', and that which asks for keywords."""
