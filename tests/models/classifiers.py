@@ -19,7 +19,6 @@ TEXTS = [
     "Wer zuletzt lacht, lacht am besten.",
 ]
 MNLI = {0: "contradiction", 1: "neutral", 2: "entailment"}
-RTE = {0: "entailment", 1: "not_entailment"}
 ARCHITECTURES = ("BERT", "RoBERTa", "XLM-R", "BART", "DeBERTa v2", "DistilBERT", "GPT-2")
 MOST = 130
 """Positions of each architecture."""

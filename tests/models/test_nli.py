@@ -1,35 +1,27 @@
 """hf-nli: a classifier's probabilities of a pair as the likelihoods of a task's choices."""
 
-import importlib.util
-import json
 from math import exp
-from pathlib import Path
 
-import lm_eval
 import peft
 import pytest
 import tiny
 import torch
 import transformers
-from classifiers import ARCHITECTURES, MNLI, MOST, RTE, TEXTS, entailment, random_classifier
+from classifiers import ARCHITECTURES, MNLI, MOST, TEXTS, entailment, random_classifier
 from lm_eval.api.model import CachingLM
-from lm_eval.tasks import TaskManager
 
-from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import EntailmentLM
 from tests.mistakes import refused
 
-WORDS = ["True", "Neither", "False"]
-PREMISE, FIRST = ("premise", "hypothesis"), ("sentence1", "sentence2")
+WORDS = ["Entailment", "Neutral", "Contradiction"]
 THREE = ["entailment", "neutral", "contradiction"]
-TWO = ["entailment", "not_entailment"]
 PAIRS = [
     (premise, hypothesis) for premise in TEXTS[:4] for hypothesis in (TEXTS[5], TEXTS[6] * 2, "So.")
 ]
 
 
-def requests(pairs=PAIRS, choices=WORDS, task="anli_r1", columns=("premise", "hypothesis")):
+def requests(pairs=PAIRS, choices=WORDS, task="bistereo_nli", columns=("premise", "hypothesis")):
     """Those of a multiple-choice task that shows both texts in its prompt."""
     return [
         compat.request(
@@ -76,40 +68,34 @@ def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch
 
 # ---- Labels
 
-TRUE_FALSE, LABEL_0_TO_2 = ["True", "False"], ["LABEL_0", "LABEL_1", "LABEL_2"]
+LABEL_0_TO_2 = ["LABEL_0", "LABEL_1", "LABEL_2"]
 NAMED = "neutral/entailment/contradiction"
 
 
 @pytest.mark.parametrize(
-    "head, options, choices, expected",
+    "head, options, expected",
     [
-        # False is everything but entailment, whether the model has one label for that or two
-        (TWO, {}, TRUE_FALSE, ["entailment", "not_entailment"]),
-        (THREE, {}, TRUE_FALSE, ["entailment", "neutral+contradiction"]),
-        (TWO, {"not_entailment": "neutral"}, WORDS, ["entailment", "not_entailment", ""]),
-        (TWO, {"not_entailment": "contradiction"}, WORDS, ["entailment", "", "not_entailment"]),
         # other names, and fact checking
-        (["refutes", "entails", "unknown"], {}, WORDS, ["entails", "unknown", "refutes"]),
-        (["not-entailment", "Entailment"], {}, TRUE_FALSE, ["Entailment", "not-entailment"]),
-        (["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"], {}, TRUE_FALSE, ["SUPPORTS", None]),
+        (["refutes", "entails", "unknown"], {}, ["entails", "unknown", "refutes"]),
+        (
+            ["SUPPORTS", "REFUTES", "NOT_ENOUGH INFO"],
+            {},
+            ["SUPPORTS", "NOT_ENOUGH INFO", "REFUTES"],
+        ),
         # named by the person
-        (LABEL_0_TO_2, {"labels": NAMED}, WORDS, ["LABEL_1", "LABEL_0", "LABEL_2"]),
-        (LABEL_0_TO_2, {"labels": NAMED.title().split("/")}, TRUE_FALSE, ["LABEL_1", None]),
-        (THREE, {"choices": TWO[::-1]}, ["Yes", "No"], ["neutral+contradiction", "entailment"]),
+        (LABEL_0_TO_2, {"labels": NAMED}, ["LABEL_1", "LABEL_0", "LABEL_2"]),
+        (LABEL_0_TO_2, {"labels": NAMED.title().split("/")}, ["LABEL_1", "LABEL_0", "LABEL_2"]),
     ],
 )
-def test_a_choice_has_the_probability_of_the_labels_that_it_names(head, options, choices, expected):
-    """expected: names of the model's labels; None for all others."""
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+def test_a_choice_has_the_probability_of_the_label_that_it_names(head, options, expected, order):
+    """expected: the model's labels that are entailment, neutral and contradiction."""
     lm = entailment(head=dict(enumerate(head)), **options)
-    found = iter(values(lm, requests(choices=choices)))
+    found = iter(values(lm, requests(choices=[WORDS[i] for i in order])))
     for pair in PAIRS:
         known = alone(lm, pair)
-        for names in expected:
-            value = exp(next(found))
-            if names is None:
-                names = "+".join(known.keys() - set(expected))
-            total = sum(known[name] for name in names.split("+") if name)
-            assert value == pytest.approx(total, abs=1e-5) and (names or value == 0)
+        for i in order:
+            assert exp(next(found)) == pytest.approx(known[expected[i]], abs=1e-5)
 
 
 @pytest.mark.parametrize("head, warnings", [(LABEL_0_TO_2, 0), (list(MNLI.values()), 1)])
@@ -148,27 +134,22 @@ def test_an_adapter_may_bring_the_head(tmp_path):
         ),
         (
             ["a", "b", "c"],
-            {"labels": "entailment/not_entailment"},
-            "labels=entailment/not_entailment in --model_args: expected 3 names, since .* has the "
-            "labels a, b, c",
+            {"labels": "entailment/neutral"},
+            "labels=entailment/neutral in --model_args: expected 3 names, since .* has the labels "
+            "a, b, c",
         ),
+        (["entailment", "neutral"], {}, "has the labels entailment, neutral: hf-nli needs"),
+        (["entailment", "not_entailment"], {}, "hf-nli needs entailment, neutral and contr"),
         (
             ["a", "b", "c"],
             {"labels": "entailment/neutral/no"},
             "labels=entailment/neutral/no in --model_args: 'no' is not one of entailment, neutral, "
-            "contradiction, not_entailment; they are separated by /",
+            "contradiction; they are separated by /",
         ),
         (["a", "b", "c"], {"labels": "entailment/neutral/neutral"}, "has the labels a, b, c"),
-        (["a", "b"], {"choices": "yes/no"}, "choices=yes/no in --model_args: 'yes' is not one of"),
-        (["a", "b"], {"premise": "claim"}, "premise and hypothesis in --model_args go together"),
         (
             ["a", "b"],
-            {"not_entailment": "both"},
-            "not_entailment=both in --model_args: expected neutral or contradiction",
-        ),
-        (
-            ["a", "b"],
-            {"label": "entailment/not_entailment"},
+            {"label": "entailment/neutral"},
             "unknown option 'label' in --model_args. Did you mean 'labels'?",
         ),
     ],
@@ -186,112 +167,34 @@ def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(
         EntailmentLM(str(tmp_path), device="cpu")
 
 
-# ---- Tasks of the harness
-
-HARNESS = Path(lm_eval.__file__).parent / "tasks"
-# task -> its YAML, the columns of its texts, and the labels in the order of its data
-TASKS = {
-    "anli_r1": ("anli/anli_r1.yaml", PREMISE, THREE),
-    "mnli": ("glue/mnli/default.yaml", PREMISE, THREE),
-    "cb": ("super_glue/cb/default.yaml", PREMISE, ["entailment", "contradiction", "neutral"]),
-    "rte": ("glue/rte/default.yaml", FIRST, TWO),
-    "wnli": ("glue/wnli/default.yaml", FIRST, TWO[::-1]),
-    "xnli_en": ("xnli/xnli_en.yaml", PREMISE, THREE),
-}
-SPLITS = ["train", "validation", "test", "train_r1", "dev_r1", "test_r1", "validation_matched"]
-
-
-def labelled(lm, columns, order):
-    """The documents of a task whose data have these labels: of each pair that which the model finds
-    likeliest."""
-    for pair in PAIRS:
-        known = alone(lm, pair)
-        known.setdefault("not_entailment", 1 - known["entailment"])
-        likeliest = max(order, key=known.get)
-        yield {**dict(zip(columns, pair, strict=True)), "label": order.index(likeliest)}
-
-
-@pytest.mark.parametrize("first", range(4))
-def test_a_classifier_is_right_in_every_task_of_the_harness_where_the_labels_are_its_own(
-    first, tmp_path
-):
-    """The harness's own tasks, on local rows. With three labels the model finds the second one
-    likeliest, so each is the second in turn; the last has two."""
-    head = TWO if first == 3 else THREE[first:] + THREE[:first]
-    lm = entailment(head=dict(enumerate(head)), batch_size="auto")
-    tasks = {name: of for name, of in TASKS.items() if len(head) == 3 or len(of[-1]) == 2}
-    for name, (path, columns, order) in tasks.items():
-        file, rows = tmp_path / f"{name}.json", [*labelled(lm, columns, order)]
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        files = dict.fromkeys(SPLITS, str(file))
-        (tmp_path / f"{name}.yaml").write_text(
-            f"include: {HARNESS / path}\ntask: {name}\ntag: []\ndataset_path: json\n"
-            f"dataset_name: null\ndataset_kwargs: {json.dumps({'data_files': files})}\n"
-        )
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
-    results = lm_eval.simple_evaluate(
-        model=lm, tasks=[*tasks], task_manager=manager, bootstrap_iters=0
-    )["results"]
-    assert {name: results[name]["acc,none"] for name in tasks} == dict.fromkeys(tasks, 1.0)
-
-
-def test_the_connectives_of_every_language_of_xnli_are_known():
-    """The harness's generator of those tasks has a table of them, with what each means."""
-    spec = importlib.util.spec_from_file_location("connectives", HARNESS / "xnli" / "utils.py")
-    spec.loader.exec_module(made := importlib.util.module_from_spec(spec))
-    known = lexicon("nli_words")["choices"]
-    assert len(made.LANGUAGES) == 15
-    for language in made.LANGUAGES.values():
-        words = {label: language[f"{label.upper()}_LABEL"].casefold() for label in THREE}
-        assert words in [dict(each) for each in known], words
-
-
 @pytest.mark.parametrize(
-    "options, asked, says",
+    "asked, says",
     [
         (
-            {},
-            {"choices": ["Yes", "No"], "task": "paws_en"},  # may be about paraphrase
-            r"paws_en: hf-nli does not know which labels its choices name \(0: yes; 1: no\).*"
-            "choices=entailment/not_entailment",
+            {"choices": ["Yes", "No"], "task": "paws_en"},  # about paraphrase
+            "paws_en: hf-nli answers tasks with the choices entailment, neutral, contradiction; "
+            r"this one has no, yes\. Run bistereo_nli",
         ),
+        ({"choices": WORDS[:2]}, "this one has entailment, neutral"),
+        ({"choices": [*WORDS, "Neither"]}, "this one has contradiction, entailment, neither"),
         (
-            {"choices": "not_entailment/entailment"},
-            {"choices": ["Maybe", "Yes", "No"]},
-            "does not know",
-        ),
-        (
-            {},
             {"columns": ("claim", "evidence")},
-            "anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2"
-            " of a document; this one has claim, evidence",
-        ),
-        (
-            {"head": RTE},
-            {},
-            r"anli_r1 needs contradiction and neutral, but .* entailment and not_entailment. With "
-            "not_entailment=neutral in --model_args",
+            "bistereo_nli: hf-nli reads premise and hypothesis of a document; this one has claim, "
+            "evidence",
         ),
     ],
 )
-def test_what_is_not_known_of_a_task_is_not_guessed(options, asked, says):
+def test_what_is_not_known_of_a_task_is_not_guessed(asked, says):
     with refused(says):
-        entailment(**options).loglikelihood(requests(**asked))
-
-
-def test_columns_can_be_named():
-    expected = values(entailment(), requests())
-    own = entailment(premise="claim", hypothesis="evidence")
-    assert values(own, requests(columns=("claim", "evidence"))) == expected
-    assert values(entailment(), requests(columns=FIRST)) == expected
+        entailment().loglikelihood(requests(**asked))
 
 
 # ---- What a classifier cannot do
 
 
 def test_it_writes_no_text_and_rates_none():
-    lm, asked = entailment(), requests(PAIRS[:1], choices=["True"], task="gsm8k")
-    with refused(r"gsm8k: --model hf-nli writes no text\. Run tasks of prem"):
+    lm, asked = entailment(), requests(PAIRS[:1], choices=["Neutral"], task="gsm8k")
+    with refused(r"gsm8k: --model hf-nli writes no text\. Run bistereo_nli"):
         lm.generate_until(asked)
     with refused("gsm8k: --model hf-nli gives no likelihood of a text"):
         lm.loglikelihood_rolling(asked)
