@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from lm_eval.models.utils import has_bos_prefix
-from transformers import PreTrainedTokenizerFast
 
 AT_A_TIME = 2048
 """Texts per call of the tokenizer, which bounds its memory."""
@@ -27,7 +26,6 @@ class Encoder:
 
     def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
         self.tokenizer, self.add_special_tokens = tokenizer, add_special_tokens
-        self._fast = _encodes_plainly(tokenizer)
 
     def adds(self, text: str, bos: str | None) -> bool:
         return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
@@ -46,32 +44,6 @@ class Encoder:
         encoded: list[bytes] = []
         for first in range(0, len(texts), AT_A_TIME):
             part = list(texts[first : first + AT_A_TIME])
-            if self._fast:
-                backend = self.tokenizer.backend_tokenizer
-                backend.no_padding()
-                backend.no_truncation()
-                encoded += _fast(backend, part, special)
-            else:
-                ids = self.tokenizer(part, add_special_tokens=special)["input_ids"]
-                encoded += map(packed, ids)
+            ids = self.tokenizer(part, add_special_tokens=special, verbose=False)["input_ids"]
+            encoded += map(packed, ids)
         return encoded
-
-
-def _encodes_plainly(tokenizer: Any) -> bool:
-    names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
-    methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
-    if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(
-        m.__module__.startswith("transformers.") for m in methods
-    ):
-        return False
-    probes = ["The sun.", " Two  blanks\nand 12 lines ", "é"]
-    return all(
-        _fast(tokenizer.backend_tokenizer, probes, special)
-        == [packed(tokenizer.encode(p, add_special_tokens=special)) for p in probes]
-        for special in (True, False)
-    )
-
-
-def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
-    encodings = backend.encode_batch_fast(texts, add_special_tokens=special)  # without offsets
-    return [packed(encoding.ids) for encoding in encodings]
