@@ -1,10 +1,6 @@
 """A model of the harness that answers by rule, and how to run it: no weights, all of the harness's
 own path."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 from jinja2 import TemplateError
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
@@ -94,24 +90,3 @@ def rows_of(results, task):
 def numbers_of(results, task):
     """All numbers of a task: (metric, group) -> value."""
     return {key: row["value"] for key, row in rows_of(results, task).items()}
-
-
-COST = r"""
-import re
-from tests.rule_model import load
-task = load("TASK")["tasks"]["TASK"]
-task.build_all_requests(rank=0, world_size=1)
-# not getrusage's, which begins with that of the process that started this one
-memory = re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]
-print(len(task.instances), memory)
-"""
-
-
-def cost_of_requests(task, first=""):
-    """How many requests a task makes of all its documents, and the most memory in kB, in a process
-    with the harness and its imports. first: code that it runs first."""
-    code = first + COST.replace("TASK", task)
-    root = Path(__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return map(int, done.stdout.split())

@@ -14,8 +14,6 @@ SECONDS = 60
 """How long a server may be silent."""
 WHOLE = 600
 """Seconds that a transfer may take, if nothing else is said."""
-LARGEST = 100 * 2**20
-"""Bytes of a file of unknown size: GitHub takes none that is larger."""
 
 
 class Unreachable(UsageError):
@@ -34,27 +32,19 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def checksum(content: bytes, like: str) -> str:
-    """The sha256 of a file's content, or where `like` has 40 digits, its id as a blob of git."""
-    if len(like) != 40:
-        return hashlib.sha256(content).hexdigest()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
 def is_kept(path: Path, expected: str) -> bool:
-    return path.is_file() and checksum(path.read_bytes(), expected) == expected
+    """expected: its sha256."""
+    return path.is_file() and sha256(path) == expected
 
 
-def fetch(
-    address: str, path: Path, expected: str, size: int | None = None, seconds: float = WHOLE
-) -> None:
+def fetch(address: str, path: Path, expected: str, size: int, seconds: float = WHOLE) -> None:
     """Fetch a file, which gets its name only when it is complete and its checksum right.
 
-    size: in bytes; None if unknown. seconds: that the whole transfer may take. Raises Unreachable
-    if it cannot be fetched, UsageError if it is another or cannot be written.
+    expected: its sha256. size: in bytes. seconds: that the whole transfer may take. Raises
+    Unreachable if it cannot be fetched, UsageError if it is another or cannot be written.
     """
-    content = _content(address, size or LARGEST, seconds)
-    if len(content) > (size or LARGEST) or checksum(content, expected) != expected:
+    content = _content(address, size, seconds)
+    if len(content) > size or hashlib.sha256(content).hexdigest() != expected:
         raise UsageError(
             f"{address} has another size or checksum than expected; do not use it, and run "
             "the command again"

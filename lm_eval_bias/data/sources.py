@@ -17,11 +17,11 @@ MIRROR = "LM_EVAL_BIAS_MIRROR"
 
 
 class File(NamedTuple):
-    """path: in the repository. bytes: its size, or None. checksum: of `downloads.checksum`."""
+    """path: in the repository. bytes: its size."""
 
     path: str
-    bytes: int | None
-    checksum: str
+    bytes: int
+    sha256: str
 
 
 class Source(NamedTuple):
@@ -51,10 +51,7 @@ def names() -> list[str]:
 
 def source(name: str) -> Source:
     entry = lexicon("sources")[name]
-    files = {
-        f["name"]: File(f["path"], f.get("bytes"), f.get("sha256") or f["blob"])
-        for f in entry["files"]
-    }
+    files = {f["name"]: File(f["path"], f["bytes"], f["sha256"]) for f in entry["files"]}
     return Source(name, entry["repository"], entry["commit"], files)
 
 
@@ -68,14 +65,14 @@ def official_file(name: str, file: str) -> Path:
             raise UsageError(
                 f"{kept} is missing; {LOCAL} must be a folder with {name}/{file} in it, or be unset"
             )
-        if not is_kept(kept, about.checksum):
+        if not is_kept(kept, about.sha256):
             raise UsageError(
                 f"{kept} is not the file that the authors released at commit "
                 f"{release.commit[:8]}: its checksum differs"
             )
-    elif not is_kept(kept, about.checksum):
+    elif not is_kept(kept, about.sha256):
         try:
-            downloads.fetch(release.address(file), kept, about.checksum, about.bytes)
+            downloads.fetch(release.address(file), kept, about.sha256, about.bytes)
         except downloads.Unreachable as error:
             again = "check the network and run the command again, or put the file"
             how = "put a copy of it" if error.absent else again

@@ -14,7 +14,9 @@ from lm_eval_bias.benchmarks.hbb.official_documents import (
     count,
     documents,
     spread,
+    with_forms,
 )
+from lm_eval_bias.benchmarks.hbb.sg_official_documents import documents as sentences
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
@@ -188,6 +190,52 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
         "possessive, object",
     ):
         documents(groups=str(path))
+
+
+# ---- Placeholders
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("[[X]] sat.", "[[X]] sat."),
+        ("Slowly [[X]]'s eyes closed as [[X]] sat.", "Slowly [[X's]] eyes closed as [[X]] sat."),
+        (
+            "[[X]]'s friends turned to [[X]] and With [[X]] went [[X]]'s dog.",
+            "[[X's]] friends turned to [[X:obj]] and With [[X:obj]] went [[X's]] dog.",
+        ),
+        (
+            "Not one into [[X]]'s house; [[X]] stood there, and onto [[X]]\nit fell.",
+            "Not one into [[X's]] house; [[X]] stood there, and onto [[X:obj]]\nit fell.",
+        ),
+    ],
+)
+def test_placeholders(text, expected):
+    assert with_forms(text) == expected
+
+
+def test_the_words_before_an_object_find_the_six_of_the_released_questions(folder):
+    """All options with "[[X]]" behind another word were read."""
+    found = {
+        (int(concept["id"]), option): concept[f"option_{option}"].count("[[X:obj]]")
+        for concept in concept_pairs()
+        for option in (1, 2)
+    }
+    objects = {(93, 2): 1, (600, 1): 1, (873, 2): 1, (880, 1): 2, (1080, 2): 1}
+    assert {place: n for place, n in found.items() if n} == objects
+
+
+# ---- HBB-SG
+
+
+@pytest.mark.slow
+def test_the_sentences_are_the_options_in_order_with_option_1_first(folder):
+    """1,547 concept pairs x 4 identities and 28 placebos."""
+    mine = sentences(category="SES")
+    assert len(mine) == 1_547 * 32
+    for one, other in zip(mine, documents(order="paper", category="SES"), strict=True):
+        options = [other.pop("option_a"), other.pop("option_b")]
+        assert {**other, "choices": options, "split": 1} == one
 
 
 # ---- In the harness

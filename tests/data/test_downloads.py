@@ -7,14 +7,12 @@ import pytest
 
 from lm_eval_bias.data import downloads
 from lm_eval_bias.data.downloads import Unreachable, fetch
-from lm_eval_bias.data.sources import source
 from tests.mistakes import refused
 from tests.serving import serving
 
 SIZE = 1_000_000
 CONTENT = random.Random(0).randbytes(SIZE)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-BLOB = hashlib.sha1(b"blob 1000000\0" + CONTENT).hexdigest()
 HALF = 500_000
 
 
@@ -32,8 +30,8 @@ def path(tmp_path):
     return path
 
 
-def get(server, path, expected=SHA256, size=SIZE, seconds=60):
-    return fetch(f"{server.address}/file", path, expected, size, seconds)
+def get(server, path, seconds=60):
+    return fetch(f"{server.address}/file", path, SHA256, SIZE, seconds)
 
 
 def alone(path):
@@ -41,32 +39,22 @@ def alone(path):
     return path.read_bytes() == CONTENT and [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("size", [SIZE, None])
-@pytest.mark.parametrize("expected", [SHA256, BLOB])
-def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path, expected, size):
+def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path):
     server.breaks_after = HALF
     with pytest.raises(Unreachable, match=r"cannot download http\S+/file \(.*500000 bytes read"):
-        get(server, path, expected, size)
+        get(server, path)
     assert list(path.parent.iterdir()) == []
     server.breaks_after = None
-    get(server, path, expected, size)
-    assert alone(path) and downloads.is_kept(path, expected)
+    get(server, path)
+    assert alone(path) and downloads.is_kept(path, SHA256)
 
 
 @pytest.mark.parametrize("content", [b"404, but politely", CONTENT + b"x", CONTENT[1:] + b"x"])
-@pytest.mark.parametrize("expected", [SHA256, BLOB])
-def test_another_file_is_refused_and_nothing_is_left_of_it(server, path, content, expected):
+def test_another_file_is_refused_and_nothing_is_left_of_it(server, path, content):
     server.files["/file"] = content
     with refused("has another size or checksum than expected; do not"):
-        get(server, path, expected)
+        get(server, path)
     assert list(path.parent.iterdir()) == []
-
-
-def test_git_knows_the_authors_questions_by_this_id(shared):
-    """As their repository lists them."""
-    (name,) = (name for name in source("hbb").files if name.startswith("20241122"))
-    blob = "ab92882da8997fbc55cb4ab4d8d1b627b7ee640a"
-    assert downloads.is_kept(shared / "official" / "hbb" / name, blob)
 
 
 def test_an_endless_file_ends_at_its_size(server, path):
@@ -74,9 +62,6 @@ def test_an_endless_file_ends_at_its_size(server, path):
     server.endless = b"x" * 65536
     with refused("another size"):
         get(server, path)
-    with pytest.MonkeyPatch.context() as patch, refused("another size"):
-        patch.setattr(downloads, "LARGEST", 1000)
-        get(server, path, BLOB, None)
     assert list(path.parent.iterdir()) == []
 
 

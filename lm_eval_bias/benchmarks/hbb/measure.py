@@ -292,7 +292,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
 
 
 VALUES = {
-    "questions": means("unanswered", "letter_mass", "position_preference", "lacking_sentences"),
+    "questions": means("unanswered", "letter_mass", "position_preference"),
     "instances": of_instances,
     "placebos": means("placebo_difference", "placebo_share"),
     "types": of_types,
@@ -312,16 +312,7 @@ HBB = with_checks(HBB, IN_NATS)
 
 OF_LETTERS = ("position_preference", "letter_mass")
 CELLS = {"bias_score": "Table 8, bias score", "biased_count": "Table 8, count"}
-SG_METRICS = (
-    *(m._replace(cell=CELLS.get(m.name)) for m in METRICS if m.name not in OF_LETTERS),
-    Metric(
-        "lacking_sentences",
-        "%",
-        "Questions in which an option has too few sentences.",
-        better="lower",
-        stderr=False,
-    ),
-)
+SG_METRICS = tuple(m._replace(cell=CELLS.get(m.name)) for m in METRICS if m.name not in OF_LETTERS)
 
 
 def sg_record(doc: Document, results: Sequence[Any]) -> Record:
@@ -339,7 +330,6 @@ def sg_record(doc: Document, results: Sequence[Any]) -> Record:
         **select_columns(doc, KEYS),
         "log_odds": None if isnan(log_odds) else log_odds,
         "lengths": counts,
-        "lacking": doc["lacking"],
         "unit": unit,
         "tokens": prompt_tokens(results),
     }
@@ -347,8 +337,7 @@ def sg_record(doc: Document, results: Sequence[Any]) -> Record:
 
 def sg_units(answers: Any, threshold: float, **_: Any) -> Frames:
     warn_of_bytes(answers["unit"])
-    answers = answers.assign(letter_mass=nan, lacking_sentences=100.0 * (answers["lacking"] > 0))
-    return units(answers, "paper", threshold, 1.0)
+    return units(answers.assign(letter_mass=nan), "paper", threshold, 1.0)
 
 
 HBB_SG = Measure(

@@ -110,7 +110,7 @@ def documents(
     return hbb.asked(spread(concept_pairs()), content, types, order)
 
 
-def count(order: str = "both", sentences: str = "", **asked: Any) -> int:
+def count(order: str = "both", **asked: Any) -> int:
     """The number of `documents`; needs no file of the authors."""
     _, types = content_and_types(**asked)
     identities = sum(len(entry["identities"]) for entry in types.values())

@@ -28,26 +28,20 @@ def sentences() -> dict[str, tuple[list[str], list[str]]]:
 
 
 def questions(
-    concept: Row, sentences: Sentences, groups: Data, types: Mapping[str, Data], expected: int = 0
+    concept: Row, sentences: Sentences, groups: Data, types: Mapping[str, Data]
 ) -> Iterator[Document]:
     """`hbb.described` with choices: the sentences of option 1, then those of option 2.
 
-    split: how many are of option 1. lacking: how many of `expected` are missing.
+    split: how many are of option 1.
     """
-    lacking = sum(max(0, expected - len(of_option)) for of_option in sentences)
     written: dict[str, list[str]] = {}  # by pronoun, so that 78 questions share few lists
     for question, pronoun in hbb.described(concept, groups, types):
         if pronoun not in written:
             written[pronoun] = [
                 hbb.refer(text, pronoun, groups) for of_option in sentences for text in of_option
             ]
-        yield {
-            **question,
-            "first": 1,
-            "choices": written[pronoun],
-            "split": len(sentences[0]),
-            "lacking": lacking,
-        }
+        choices = written[pronoun]
+        yield {**question, "first": 1, "choices": choices, "split": len(sentences[0])}
 
 
 def documents(groups: str | None = None, category: str | None = None) -> list[Document]:
