@@ -217,7 +217,7 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(command,
     first, second = sorted(tmp_path.glob("?/a/samples_*"))
     output = tmp_path / "merged.json"
     status, printed, _ = command("merge", task, first, second, "--output", output)
-    assert status == 0 and "122 documents of 2 files" in printed
+    assert status == 0 and "200 documents of 2 files" in printed
     assert re.search(r"^mean_intensity +70\.0", printed, re.M)
     merged = json.loads(output.read_text())
     assert merged["configs"][task]["metadata"]["missing"] == "pairwise"

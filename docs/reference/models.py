@@ -39,9 +39,11 @@ def kept(folder: str, weights: str) -> str:
             for name, table in config["cells"].items()
             if name in ("numbers", SEEN, THOUGHT, WORDINGS)
         }
+    if command := content.get("command"):
+        content["command"] = re.sub(r"([\"' =,])(/|[A-Z]:)[^\s,]*[/\\]", r"\1", command)
     content |= {"date": f"{last_date(runs)}T00", "weights": weights}
     text = json.dumps(content, indent=1) + "\n"
-    return re.sub(r'(["=, ])(/|[A-Z]:)[^",]*[/\\]', r"\1", text)
+    return re.sub(r'(["=,])(/|[A-Z]:)[^",]*[/\\]', r"\1", text)
 
 
 def page() -> str:

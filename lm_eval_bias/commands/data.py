@@ -44,7 +44,7 @@ def fetch(releases: list[sources.Source]) -> None:
         )
     for release in releases:
         for file, about in release.files.items():
-            there = downloads.is_kept(release.folder() / file, about.checksum)
+            there = downloads.is_kept(release.folder() / file, about.sha256)
             kept = sources.official_file(release.name, file)
             done = "is there already" if there else "fetched"
             size = f"{kept.stat().st_size:,} bytes"

@@ -43,7 +43,7 @@ class EntailmentLM(EncoderModel):
     AUTO_MODEL_CLASS = transformers.AutoModelForSequenceClassification
     NAME = "hf-nli"
     AT_A_TIME = (4096, 65_536)
-    ANSWERS = "Run bistereo_nli"
+    ANSWERS = "Run tasks of premises and hypotheses, which `lm-eval-bias tasks` lists"
     OPTIONS = ("labels",)
 
     def __init__(

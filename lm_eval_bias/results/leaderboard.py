@@ -217,7 +217,7 @@ def declared(metric: Metric) -> dict[str, Any]:
 
 
 def badness(value: float, metric: Metric) -> float:
-    """Less is better."""
+    """Less is better; of what has no direction, more."""
     if metric.null_value is not None:
         return abs(value - metric.null_value)
     return value if metric.better == "lower" else -value

@@ -213,7 +213,8 @@ def test_every_format_says_what_differs_and_other_prompts_need_a_reason(toy):
     for ending in WRITERS:
         file = Path(f"found{ending}")
         assert toy("compare", a, b, "--output", file)[0] == 0
-        assert "dtype unknown against float16" in file.read_text()
+        text = file.read_text().replace(r"\\{}", " ")  # a broken line in LaTeX
+        assert "dtype unknown against float16" in text
 
 
 def test_across_makes_nothing_else_comparable(toy):
@@ -398,28 +399,33 @@ def test_the_best_is_the_nearest_to_the_null_value_the_highest_or_the_lowest(
     rows, null_value, better, first
 ):
     for i, model in enumerate(("one", "two")):
-        folder = asked(f"runs/{model}", model, shift=100 + 10 * i, seed=i)
-        directed(folder, null_value, better)
+        asked(f"runs/{model}", model, shift=100 + 10 * i, seed=i)
+    directed(null_value, better)
     _, numbers = rows("leaderboard", "runs")
     assert {row["model"]: row["rank_low"] for row in numbers}[first] == 1
     assert sorted(map(ends, numbers)) == [(1, 1, 2, "a"), (2, 2, 2, "b")]
 
 
-def directed(folder, null_value, better):
-    with edited(next(folder.glob("results_*"))) as content:
-        for number in content["configs"]["toy"]["cells"]["numbers"]:
-            number |= {"null_value": null_value, "better": better}
+def directed(null_value, better):
+    measure = Path("tasks/toy.py")
+    declared = f"null_value={null_value}, better={better!r}"
+    measure.write_text(measure.read_text().replace("null_value=0", declared))
 
 
-def test_what_has_no_direction_or_no_interval_has_no_rank(rows):
-    asked("three/a", "one")
-    asked("three/b", "two", shift=50, seed=2)
-    asked("three/c", "none", seed=3, ends={"gap": (nan, nan)})
-    ranked = {row["model"]: ends(row) for row in rows("leaderboard", "three")[1]}
-    assert ranked == {"none": NO_RANK, "one": (1, 1, 2, "a"), "two": (2, 2, 2, "b")}
-    for folder in "ab":
-        directed(Path("three") / folder, None, None)
-    assert [ends(row) for row in rows("leaderboard", "three/a", "three/b")[1]] == [NO_RANK] * 2
+def test_what_has_no_interval_has_no_rank(rows):
+    asked("runs/a", "one")
+    asked("runs/b", "two", shift=50, seed=2)
+    asked("runs/c", "none", seed=3, ends={"gap": (nan, nan)})
+    ranked = {row["model"]: ends(row) for row in rows("leaderboard", "runs")[1]}
+    assert ranked["none"] == (None, None, 2, None)
+    assert (ranked["one"], ranked["two"]) == ((1, 1, 2, "a"), (2, 2, 2, "b"))
+
+
+def test_what_has_no_direction_has_no_rank(rows):
+    asked("runs/a", "one")
+    asked("runs/b", "two", shift=50, seed=2)
+    directed(None, None)
+    assert [ends(row) for row in rows("leaderboard", "runs")[1]] == [NO_RANK] * 2
 
 
 def test_ranks_are_within_one_condition(rows):

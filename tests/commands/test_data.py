@@ -23,16 +23,15 @@ def server():
 
 @pytest.fixture
 def released(server, monkeypatch, tmp_path):
-    """Two sources of three files, on a server of this machine; of the second no size is known."""
+    """Two sources of three files, on a server of this machine."""
     entries = {}
     for source, contents in FILES.items():
         commit, files = source[0] * 40, []
         for name, content in contents.items():
             path = f"data/{name.replace('_', ' ')}"
             checksum = hashlib.sha256(content).hexdigest()
-            files.append({"name": name, "path": path, "sha256": checksum})
-            if source == "one":
-                files[-1]["bytes"] = len(content)
+            about = {"name": name, "path": path, "bytes": len(content), "sha256": checksum}
+            files.append(about)
             server.files[f"/someone/{source}/{commit}/{quote(path)}"] = content
         entries[source] = {"repository": f"someone/{source}", "commit": commit, "files": files}
     monkeypatch.setattr(sources, "lexicon", lambda name: entries)

@@ -69,7 +69,7 @@ def test_options_that_hf_refuses(make, options):
 def test_likelihoods_of_a_model_that_is_to_think(make):
     """Before the first pass."""
     ours = passes(make(**THINKS))
-    pairs = ("so:", " True"), ("so:", " False")
+    pairs = [("so:", f" {label}") for label in ("entailment", "neutral", "contradiction")]
     assert_refused_alike(lambda: likelihood(hf(**THINKS), *pairs), lambda: likelihood(ours, *pairs))
     assert ours.passes == 0
     likelihood(make(**{**THINKS, "enable_thinking": False}), *pairs)

@@ -168,7 +168,8 @@ def entailment():
     requests, rain = [], "It rains."
     for one, two in (("Sun.", rain), (rain, "Sun."), ("Sun." * 7, rain), (rain, "Sun." * 7)):
         doc = {"premise": one, "hypothesis": two}
-        requests += asked("loglikelihood", ("", "True"), ("", "False"), doc=doc)
+        labels = [("", label) for label in ("entailment", "neutral", "contradiction")]
+        requests += asked("loglikelihood", *labels, doc=doc)
     return classifiers.entailment(batch_size=3), requests
 
 

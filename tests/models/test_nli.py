@@ -173,7 +173,7 @@ def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(
         (
             {"choices": ["Yes", "No"], "task": "paws_en"},  # about paraphrase
             "paws_en: hf-nli answers tasks with the choices entailment, neutral, contradiction; "
-            r"this one has no, yes\. Run bistereo_nli",
+            r"this one has no, yes\. Run tasks of premises",
         ),
         ({"choices": WORDS[:2]}, "this one has entailment, neutral"),
         ({"choices": [*WORDS, "Neither"]}, "this one has contradiction, entailment, neither"),
@@ -194,7 +194,7 @@ def test_what_is_not_known_of_a_task_is_not_guessed(asked, says):
 
 def test_it_writes_no_text_and_rates_none():
     lm, asked = entailment(), requests(PAIRS[:1], choices=["Neutral"], task="gsm8k")
-    with refused(r"gsm8k: --model hf-nli writes no text\. Run bistereo_nli"):
+    with refused(r"gsm8k: --model hf-nli writes no text\. Run tasks of premises"):
         lm.generate_until(asked)
     with refused("gsm8k: --model hf-nli gives no likelihood of a text"):
         lm.loglikelihood_rolling(asked)

@@ -386,9 +386,8 @@ TABLE_15 = Exhibit(
         Column("keyword_coverage", "Coverage", "%"),
         Column("known", "Keywords", "count"),
     ),
-    how_to_read="The second row adds lemmas to keywords as they are written; it is what the "
-    "keywords of clusters and groups rest on. The paper's third, phrases mapped by hand, is not "
-    "made.",
+    how_to_read="The second row, on which the keywords of clusters and groups rest, adds lemmas to "
+    "keywords as they are written; the paper's third, phrases mapped by hand, is not made.",
     caveat="What the unknown keywords are about, which may be what a dictionary has no word for.",
     then=with_numbers("keyword_coverage"),
     needs="a keyword that can be read: the task stereomap_extended",
