@@ -62,7 +62,7 @@ COMMANDS = {
     "reasons": (
         "key phrases of the reasons that a model gives for its ratings",
         "reasons results/*/samples_stereomap_structure_*.jsonl\n"
-        "reasons results/*/samples_stereomap_structure_*.jsonl --diversity",
+        "reasons results/*/samples_stereomap_extended_*.jsonl --diversity",
     ),
 }
 """Help and two examples of each command, which is the module of its name in `commands`, imported

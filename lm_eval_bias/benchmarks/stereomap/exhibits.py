@@ -255,7 +255,6 @@ TABLE_3 = Exhibit(
     columns=(
         Column("phrase", "Reason keywords"),
         Column("key_in", "Key in", "count"),
-        Column("answers", "Stands in", "count"),
         Column("of", "Answers", "count"),
     ),
     how_to_read="Phrases that are among the key phrases of most answers to the status questions, "
@@ -271,13 +270,11 @@ TABLE_10 = Exhibit(
     columns=(
         CLUSTER,
         Column("phrase", "Reason keywords"),
-        Column("answers", "Stands in", "count"),
+        Column("key_in", "Key in", "count"),
         Column("of", "Answers", "count"),
-        Column("similarity", "Similarity", "score"),
     ),
-    how_to_read="Phrases whose meaning lies nearest to all that the answers about a cluster's "
-    "groups say.",
-    caveat="The order of two phrases of like similarity means nothing, and clusters may be chance "
+    how_to_read="Phrases that are among the key phrases of most answers about a cluster's groups.",
+    caveat="A phrase is words of the answers and no statement; and clusters may be chance "
     "(Table 5).",
     needs=f"{_PHRASES}, with a run that puts the groups into clusters",
 )
