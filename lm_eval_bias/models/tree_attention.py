@@ -66,9 +66,6 @@ class TreeModel:
         ):
             raise Unsupported("has layers with a recurrent state instead of an attention cache")
         parameters = inspect.signature(base.forward).parameters
-        self._alibi = [
-            m for m in base.modules() if "alibi" in inspect.signature(m.forward).parameters
-        ]
         self._positions = "position_ids" in parameters
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # before 5.24
         self._keep = "logits_to_keep" in parameters
@@ -140,8 +137,6 @@ class TreeModel:
     def _attend(self, pack: _Pack) -> Iterator[None]:
         # A model on several devices copies its mask for each layer: keep only the latest.
         cut = lru_cache(maxsize=4)(partial(_block_masks, pack.blocks))
-        hook = _alibi_hook(pack)
-        hooks = [m.register_forward_pre_hook(hook, with_kwargs=True) for m in self._alibi]
         masks, attentions = self._functions
         # Not under a name of our own: a model's own eager attention has none in the table.
         changed = [(masks, name, masks.get(name)) for name in self._implementations]
@@ -159,8 +154,6 @@ class TreeModel:
                 del table[name]  # the entry beside transformers' own
                 if before is not None and table[name] is not before:
                     table[name] = before
-            for handle in hooks:
-                handle.remove()
 
 
 @contextmanager
@@ -247,20 +240,6 @@ def _mask(
 
 def _added(mask: Tensor, dtype: torch.dtype, hidden: float) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, hidden)
-
-
-def _alibi_hook(pack: _Pack) -> Callable[..., Any]:
-    # a layer passes its bias on to its attention, which must not sort it again
-    sorted_already: dict[int, Tensor] = {}
-
-    def hook(module: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        alibi = kwargs.get("alibi")
-        if alibi is not None and id(alibi) not in sorted_already:
-            alibi = kwargs["alibi"] = alibi[..., pack.key_positions.to(alibi.device)]
-            sorted_already[id(alibi)] = alibi
-        return args, kwargs
-
-    return hook
 
 
 def _attention(

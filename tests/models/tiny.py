@@ -58,7 +58,7 @@ CONFIGS = {
     "GPT-OSS": lambda: transformers.GptOssConfig(**ROTARY, **MIXED, **EXPERTS),
     "Mamba": lambda: transformers.MambaConfig(**SMALL, num_hidden_layers=2, state_size=8),
 }
-SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi"})
+SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi", "Bloom"})
 
 
 def model(name, **changes):
