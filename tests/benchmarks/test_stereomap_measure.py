@@ -59,28 +59,26 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_the_autho
     assert agreements == [("fiske", False), *((model, True) for model in models)]
 
 
-def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_so():
-    values, tables, notes = summary("extended", asked("extended", lambda doc, item: 3))
+def test_a_model_that_always_says_the_same_has_no_clusters():
+    values, tables, _ = summary("extended", asked("extended", lambda doc, item: 3))
     for name in ("agreement", "mixed_groups", "unstable_groups", "agreement_competence"):
         assert isnan(values[name]), name
     names = ("competence", "warmth", "competence_spread", "competence_cv")
     assert [values[name] for name in names] == [3, 3, 0, 0]
-    assert "No clusters: 5 different places are needed" in notes
     assert all(row["cluster"] is None for row in tables["groups"])
 
 
-def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
+def test_a_group_that_nobody_rated_is_left_out_of_the_clusters():
     records = asked(
         "original",
         lambda doc, item: "refused" if doc["group"] == "Poor people" else as_people(doc, item),
     )
-    values, tables, notes = summary("original", records)
+    values, tables, _ = summary("original", records)
     assert values["agreement"] == 1  # of the 23 others
     assert by("source", tables["agreement"])["fiske"]["groups"] == 23
     assert sum(row["groups"] for row in tables["clusters"]) == 23
     row = by("group", tables["groups"])["Poor people"]
     assert row["cluster"] is None and row["refused"] == 1 and isnan(row["competence"])
-    assert "Left out of the clusters, since no answer rated" in notes and "Poor people." in notes
     assert values["refused"] == pytest.approx(1 / 24)
     assert values["unanswered"] == pytest.approx(100 / 24)
 
@@ -89,11 +87,10 @@ def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
     def rating(doc, item):
         return as_people(doc, item) if item in ("competent", "warm") else None
 
-    values, tables, notes = summary("original", asked("original", rating, rounds=1))
+    values, tables, _ = summary("original", asked("original", rating, rounds=1))
     assert isnan(values["unstable_groups"]) and values["agreement"] > 0
     row = tables["groups"][0]
     assert isnan(row["left_its_cluster"]) and row["unstable"] is None
-    assert "it is unknown how firmly" in notes
 
 
 def test_equal_scores_are_tied_whatever_rounding_makes_of_them():
@@ -127,25 +124,23 @@ def test_groups_that_lack_an_item_are_named_for_items_are_not_rated_alike():
     assert notes.endswith(f": Honest of {', '.join(long)}.")
 
 
-def test_several_answers_to_a_prompt_in_a_round_are_one_and_a_sentence_says_what_that_does():
+def test_several_answers_to_a_prompt_in_a_round_are_one():
     """Of 2 and 4 in each round the mean is 3, which does not vary; in rounds of their own they
     would, by 1/3."""
     less, more = (
         asked("extended", lambda doc, item, n=n: n + (doc["group"] == "Men") * 0.5, rounds=3)
         for n in (2, 4)
     )
-    values, _, notes = summary("extended", less + more)
+    values, _, _ = summary("extended", less + more)
     assert values["competence"] == pytest.approx(3 + 0.5 / 24) and values["competence_cv"] == 0
-    assert "`rounds` asks for more" in notes
-    assert "`rounds` asks" not in summary("extended", less)[2]
 
 
-def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
+def test_clusters_of_noise_are_unstable():
     def noise(doc, item):
         return 3 + random.Random(f"{doc['group']}{item}{doc['round']}").choice([-1, 0, 1])
 
-    values, tables, notes = summary("extended", asked("extended", noise))
-    assert values["unstable_groups"] > 50 and "The clusters may be chance" in notes
+    values, tables, _ = summary("extended", asked("extended", noise))
+    assert values["unstable_groups"] > 50
     rows = tables["groups"]
     assert [row["unstable"] for row in rows] == [row["left_its_cluster"] >= 0.2 for row in rows]
     unstable = sum(row["unstable"] for row in rows)
@@ -163,9 +158,9 @@ def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype(words, si
         noise = random.Random(f"{doc['group']}{item}{doc['round']}").gauss(0, 0.1)
         return places[doc["group"]] + (doc["scales"][item][0] == words) / 2 + noise
 
-    values, tables, notes = summary("extended", asked("extended", liking, rounds=5))
+    values, tables, _ = summary("extended", asked("extended", liking, rounds=5))
     assert {row["sign"] for row in tables["clusters"]} == {sign}
-    assert values["mixed_groups"] == 100 and f"{words} is above " in notes
+    assert values["mixed_groups"] == 100
     assert values["competence_warmth"] > 0.9
 
 
@@ -221,16 +216,15 @@ def test_a_point_that_follows_the_groups_name_differs_from_one_that_follows_the_
         return 6 - length if (follows, doc["direction"]) == ("scale", "falling") else length
 
     by_name = follows == "name"
-    values, _, notes = summary("extended_likelihood", by_likelihood("extended", says))
+    values, _, _ = summary("extended_likelihood", by_likelihood("extended", says))
     assert values["direction_agreement"] == pytest.approx(-1 if by_name else 1)
-    assert ("two directions of the scale" in notes) == by_name
     assert (values["warmth_spread"] == pytest.approx(0)) == by_name
 
 
 def test_directions_agree_about_nothing_where_groups_do_not_differ():
     records = by_likelihood("extended", lambda doc: len(doc["item"]) % 5 + 1)
-    values, _, notes = summary("extended_likelihood", records)
-    assert isnan(values["direction_agreement"]) and "two directions" not in notes
+    values, _, _ = summary("extended_likelihood", records)
+    assert isnan(values["direction_agreement"])
 
 
 # ---- Emotions and behaviours
@@ -262,7 +256,7 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
 # ---- Keywords and styles
 
 
-def test_keywords_are_counted_by_what_the_dictionary_knows_of_them_and_too_little_is_told():
+def test_keywords_are_counted_by_what_the_dictionary_knows_of_them():
     keywords = [
         ["caring", "written", [["sociability", 1], ["morality", 1]]],
         ["lazier", "lemma", [["ability", -1]]],
@@ -274,8 +268,6 @@ def test_keywords_are_counted_by_what_the_dictionary_knows_of_them_and_too_littl
     assert values["keyword_coverage"] == pytest.approx(200 / 3)
     coverage = [row["keyword_coverage"] for row in tables["keyword_coverage"]]
     assert coverage == pytest.approx([100 / 3, 200 / 3])
-    records = asked("extended", as_people, rounds=1, keywords=[keywords[0], *keywords[2:] * 2])
-    assert "knows only 33 % of the keywords" in summary("extended", records)[2]
 
 
 def test_the_coefficient_of_variation_over_rounds_and_styles():

@@ -14,7 +14,6 @@ from scipy.special import softmax
 
 from lm_eval_bias.benchmarks.stereomap import exhibits
 from lm_eval_bias.benchmarks.stereomap.ratings import (
-    CLUSTERS,
     COMPETENCE,
     WARMTH,
     asked,
@@ -36,7 +35,6 @@ from lm_eval_bias.measure import (
     Record,
     estimate,
     of_written,
-    percentage,
     select_columns,
     with_checks,
     with_intervals,
@@ -64,10 +62,8 @@ DIMENSIONS = {
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
 GREATEST_SPREAD = 2.0
 """With half of the groups at each end of the scale."""
-UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
-"""A group that leaves its cluster in so many resamples is marked; with so many marked a sentence
-says that clusters may be chance."""
-LEAST_COVERAGE, LEAST_MASS, LEAST_ALIKE = 50, 50, 0.3
+UNSTABLE = 0.2
+"""A group that leaves its cluster in so many resamples is marked."""
 PAPER = "paper"
 KEYS = ("part", "group", "scales", "published", "expected")
 COUNTED = {"extended": "Overall", "emotion": "Contempt", "behavior": "Help"}
@@ -329,7 +325,7 @@ RANKED = {
 # ---- Tables
 
 
-def tables(frames: Mapping[str, Frame], rows: GroupRows, part: str) -> dict[str, Table]:
+def tables(frames: Mapping[str, Frame], _: GroupRows, part: str) -> dict[str, Table]:
     groups = frames["groups"]
     tabled = [name for name in ("clusters", "styles", "agreement", "tendencies") if name in frames]
     result = {name: frames[name].drop(columns="group", errors="ignore") for name in tabled}
@@ -340,14 +336,13 @@ def tables(frames: Mapping[str, Frame], rows: GroupRows, part: str) -> dict[str,
     of_scales = {name: _numbers(scale(groups, name)) for name in groups["scales"][0]}
     result["groups"] = _groups(frames, of_scales)
     result["dimensions"] = _dimensions(groups, of_scales)
-    numbers: dict[str, Number] = {}
-    for name in frames.keys() & {"answers", "ratings", "content"}:
-        numbers |= rows(name)[0][1]
-    notes = [*_notes(frames, numbers, part)]
-    for note in notes:
+    if lacking := "; ".join(_incomplete(groups, frames["ratings"], part)):
+        note = (
+            "These ratings are missing, so the scores of these groups do not compare with those of "
+            f"the others: {lacking}."
+        )
         logger.warning("StereoMap, %s: %s", part, note)
-    if notes:
-        result["notes"] = Frame({"note": notes})
+        result["notes"] = Frame({"note": [note]})
     return {name: frame.to_dict("records") for name, frame in result.items()}
 
 
@@ -450,82 +445,6 @@ def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
                 row |= {key: cv.mean(), f"{key}_max": cv.max(), f"{key}_n": cv.count()}
         rows.append(row)
     return Frame(rows)
-
-
-# ---- Notes
-
-
-def _notes(frames: Mapping[str, Frame], numbers: Mapping[str, Number], part: str) -> Iterator[str]:
-    groups, ratings = frames["groups"], frames["ratings"]
-    if part != "structure":
-        yield from _doubts(groups, frames["clusters"])
-    if "keyword_coverage" in numbers:
-        percent = numbers["keyword_coverage"].value
-        if np.isnan(percent):
-            yield "No answer holds a keyword that can be read."
-        elif percent < LEAST_COVERAGE:
-            yield (
-                f"The dictionary knows only {percent:.0f} % of the keywords; what they are about "
-                "is not representative."
-            )
-    if lacking := "; ".join(_incomplete(groups, ratings, part)):
-        yield (
-            "These ratings are missing, so the scores of these groups do not compare with those of "
-            f"the others: {lacking}."
-        )
-    if "rating_mass" not in numbers:
-        if ratings.duplicated(["group", "round", "part", "item"]).any():
-            yield (
-                "Several answers to a prompt in a round count as one, their mean, which varies "
-                "less; `rounds` asks for more rounds."
-            )
-        return
-    if (percent := numbers["rating_mass"].value) < LEAST_MASS:
-        yield (
-            f"The five points have {percent:.0f} % of the probability; the model would rather "
-            "say something else."
-        )
-    if (alike := numbers["direction_agreement"].value) < LEAST_ALIKE:
-        yield (
-            "The two directions of the scale put the groups in different order (correlation "
-            f"{alike:.2f}): the model chooses a point with little regard to what it stands for, "
-            "and what differs between groups is what remains of that."
-        )
-
-
-def _doubts(groups: Frame, clusters: Frame) -> Iterator[str]:
-    known = groups[[COMPETENCE, WARMTH]].notna().all(axis=1)
-    if not known.all():
-        yield (
-            "Left out of the clusters, since no answer rated their warmth and competence: "
-            f"{', '.join(groups['group'][~known])}."
-        )
-    if clusters.empty:
-        places = groups[known].drop_duplicates([COMPETENCE, WARMTH])
-        yield (
-            f"No clusters: {CLUSTERS} different places are needed, and the groups with warmth and "
-            f"competence ({known.sum()}) have {len(places)}."
-        )
-        return
-    changed = groups["changed"].dropna()
-    if changed.empty:
-        yield "With one rating of each group it is unknown how firmly it lies in its cluster."
-    unstable = percentage((changed >= UNSTABLE).sum(), len(changed))
-    alike = all(scale(groups, name).spread_ends[0] == 0 for name in BOTH)
-    if alike or unstable >= 100 * MOST_UNSTABLE:
-        why = (
-            "by neither competence nor warmth do groups differ for certain"
-            if alike
-            else f"{unstable:.0f} % of groups are unstable"
-        )
-        yield f"The clusters may be chance, with their signs and their agreement: {why}."
-    (sign, *others) = clusters["sign"].unique()
-    if not others and sign != "=":
-        higher, lower = BOTH if sign == ">" else BOTH[::-1]
-        yield (
-            f"{higher} is above {lower.lower()} in every cluster: its words may be rated higher of "
-            "anyone, and mixed_groups are all groups."
-        )
 
 
 def _incomplete(groups: Frame, ratings: Frame, part: str) -> Iterator[str]:
