@@ -1,4 +1,4 @@
-"""Compare hf-prefix with hf on a CPU: time and tokens for the same requests.
+"""Compare hf-prefix with hf on a CPU: time for the same requests.
 
 Both run in turns on one model; the table has the ratio of the medians. `hf` runs at one batch size,
 which is not its fastest for every task.
@@ -29,8 +29,8 @@ WORKLOADS = {"bistereo_nli": (64, 16), "hbb": (96, 8), "mist_wabt_likelihood": (
 """Task -> its documents, and which part of them `hf` answers: one in so many."""
 BATCH = 4
 ROUNDS = 3
-HEADER = "workload|requests|hf s|prefix s|ratio|hf tokens|tokens|ratio|tokens/s"
-ROW = "{:20} | {:>8} | {:>7} | {:>8} | {:>6} | {:>10} | {:>8} | {:>6} | {:>9}"
+HEADER = "workload|requests|hf s|prefix s|ratio"
+ROW = "{:20} | {:>8} | {:>7} | {:>8} | {:>6}"
 
 
 def documents_of(name: str, limit: int) -> list[list[Instance]]:
@@ -48,31 +48,18 @@ def seconds(lm: HFLM, documents: list[list[Instance]]) -> float:
     return time.perf_counter() - start
 
 
-def measure(name: str, hf: HFLM, prefix: PrefixLM, counts: list[int]) -> list[str]:
-    """The cells of a task's row. counts: gets the tokens of each call of the model."""
+def measure(name: str, hf: HFLM, prefix: PrefixLM) -> list[str]:
+    """The cells of a task's row."""
     limit, sample = WORKLOADS[name]
     documents = documents_of(name, limit)
     sampled = documents[::sample]
     factor = len(documents) / len(sampled)
     times, hf_times = [], []
     for _ in range(ROUNDS):
-        counts.clear()
         hf_times.append(seconds(hf, sampled) * factor)
-        hf_tokens = round(sum(counts) * factor)
-        counts.clear()
         times.append(seconds(prefix, documents))
-    slow, fast, tokens = median(hf_times), median(times), sum(counts)
-    return [
-        name,
-        f"{sum(map(len, documents))}",
-        f"{slow:.1f}",
-        f"{fast:.2f}",
-        f"{slow / fast:.2f}",
-        f"{hf_tokens:,}",
-        f"{tokens:,}",
-        f"{hf_tokens / tokens:.2f}",
-        f"{tokens / fast:,.0f}",
-    ]
+    slow, fast = median(hf_times), median(times)
+    return [name, f"{sum(map(len, documents))}", f"{slow:.1f}", f"{fast:.2f}", f"{slow / fast:.2f}"]
 
 
 def main() -> None:
@@ -88,14 +75,9 @@ def main() -> None:
     print(f"{folder}, {torch.get_num_threads()} threads, hf in batches of {BATCH}; {versions}\n")
     hf = HFLM(model, tokenizer=tokenizer, device="cpu", batch_size=BATCH)
     prefix = PrefixLM(model, tokenizer=tokenizer, device="cpu", batch_size="auto")
-    counts: list[int] = []
-    model.get_input_embeddings().register_forward_pre_hook(
-        lambda _, args: counts.append(args[0].numel())
-    )
-
     print(ROW.format(*HEADER.split("|")))
     for name in WORKLOADS:
-        print(ROW.format(*measure(name, hf, prefix, counts)), flush=True)
+        print(ROW.format(*measure(name, hf, prefix)), flush=True)
 
 
 if __name__ == "__main__":
