@@ -18,7 +18,6 @@ import jinja2.meta
 from lm_eval_bias.answers.reasoning import beginning, without_reasoning
 from lm_eval_bias.harness import compat, early, token_counts
 from lm_eval_bias.harness.dataset import Document
-from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import ENVIRONMENT, Config, template
 from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought
@@ -158,12 +157,11 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
             (s, p, [f"{'' if chat else ' '}{choice}" for choice in s.turn["choices"]])
             for s, p in turns[start : start + size]
         ]
-        with gc_paused():
-            requests = [
-                compat.derived(s.instance, "loglikelihood", (p, choice), i)
-                for s, p, choices in part
-                for i, choice in enumerate(choices)
-            ]
+        requests = [
+            compat.derived(s.instance, "loglikelihood", (p, choice), i)
+            for s, p, choices in part
+            for i, choice in enumerate(choices)
+        ]
         with _as_written(lm, thinks):
             likelihoods = iter(ask(requests))
         for s, _, choices in part:

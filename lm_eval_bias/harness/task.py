@@ -27,7 +27,6 @@ from lm_eval_bias.harness import (
 )
 from lm_eval_bias.harness.conversation import EMPTY, OWN, UNTIL, chat_prompt, read_turns
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
-from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.saving import RECORDS, check_files
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import Config, Text, render
@@ -315,16 +314,15 @@ class BiasTask(Base):
         arguments = {**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
         self.OUTPUT_TYPE = self.config.output_type
         everything = []
-        with gc_paused():
-            for i, texts in enumerate(self._wordings.values() or [{}]):
-                other = copy(self)
-                other._config = copy(self._config)
-                other.reword(texts)
-                Base.build_all_requests(other, **arguments)
-                per_document = len({r.idx for r in other.instances})
-                for r in other.instances:  # behind those in the earlier wordings
-                    r.idx += i * per_document
-                everything += other.instances
+        for i, texts in enumerate(self._wordings.values() or [{}]):
+            other = copy(self)
+            other._config = copy(self._config)
+            other.reword(texts)
+            Base.build_all_requests(other, **arguments)
+            per_document = len({r.idx for r in other.instances})
+            for r in other.instances:  # behind those in the earlier wordings
+                r.idx += i * per_document
+            everything += other.instances
         self._instances = everything
         # With several processes the harness pads requests by the task's type.
         self.OUTPUT_TYPE = everything[0].request_type
@@ -413,16 +411,13 @@ class BiasTask(Base):
     def apply_filters(self) -> Any:
         self._error = early.stopped.get(self.task_name)
         try:
-            with gc_paused():
-                filtered = super().apply_filters()
-                if self.config.output_type == "generate_until" and not self.thinks:
-                    self._thought = {
-                        id(r.doc) for r in self.instances if shows_reasoning(str(r.resps))
-                    }
-                if hasattr(self._reader, "in_form"):
-                    self._forms = {
-                        id(r.doc): self._reader.in_form(r.resps, r.doc) for r in self.instances
-                    }
+            filtered = super().apply_filters()
+            if self.config.output_type == "generate_until" and not self.thinks:
+                self._thought = {id(r.doc) for r in self.instances if shows_reasoning(str(r.resps))}
+            if hasattr(self._reader, "in_form"):
+                self._forms = {
+                    id(r.doc): self._reader.in_form(r.resps, r.doc) for r in self.instances
+                }
             return filtered
         except Exception as error:
             self._fail(error, "reading the answers")

@@ -12,7 +12,7 @@ import transformers
 from lm_eval.api.instance import Instance
 
 from lm_eval_bias.harness import compat, sentence_pairs
-from lm_eval_bias.harness.gc_pause import gc_frozen
+from lm_eval_bias.harness.gc_frozen import gc_frozen
 from lm_eval_bias.harness.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 

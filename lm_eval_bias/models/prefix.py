@@ -28,7 +28,7 @@ from lm_eval.models.utils import (
 from psutil import virtual_memory
 
 from lm_eval_bias.harness.compat import brief
-from lm_eval_bias.harness.gc_pause import gc_frozen
+from lm_eval_bias.harness.gc_frozen import gc_frozen
 from lm_eval_bias.usage import UsageError
 
 from .at_a_time import ROWS, sizes_on

@@ -48,7 +48,6 @@ class Model(NamedTuple):
 MODELS = {
     "no bias": Model(),
     "biased": Model(0.4, 0.15),
-    "no bias, refuses 60 %": Model(refuses=0.6),
     "biased, refuses 50 %": Model(0.4, 0.15, icc=0.4, refuses=0.5),
     "biased, both orders, likes a": Model(0.4, 0.15, refuses=0.2, orders=2, letter=1.5),
 }

@@ -1,19 +1,8 @@
-"""Pause garbage collection, which takes longer than making hundreds of thousands of requests."""
+"""Garbage collection during long work on hundreds of thousands of requests."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager
