@@ -1,4 +1,4 @@
-"""Writes what follows from declarations: tasks.md, metrics.md and the functions of python.md.
+"""Writes what follows from declarations: tasks.md and the functions of python.md.
 
     python docs/reference/make.py
 
@@ -13,10 +13,8 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from lm_eval_bias import api, catalogue
-from lm_eval_bias.commands.tasks import row
 from lm_eval_bias.results.runs import Runs
 
 HERE = Path(__file__).parent
@@ -27,7 +25,7 @@ def pages() -> dict[str, str]:
     """File name to text."""
     by_folder = groupby(catalogue.tasks(), lambda task: task.path.parent.name)
     folders = {folder: list(tasks) for folder, tasks in by_folder}
-    return {"tasks.md": _tasks(folders), "metrics.md": _metrics(folders), "python.md": _python()}
+    return {"tasks.md": _tasks(folders), "python.md": _python()}
 
 
 def _python() -> str:
@@ -47,7 +45,10 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
         "a whole run; a dash means that only a run can count them. No name in the last column "
         "means all tasks, `*_sg*` those with this part. `groups=FILE` and `items=FILE` take "
         "[files of your own]"
-        "(../how-to/own_benchmark.md#ask-about-your-own-groups-or-items).",
+        "(../how-to/own_benchmark.md#ask-about-your-own-groups-or-items). "
+        "`lm-eval-bias tasks TASK` lists the numbers of a task, each with its unit, its value "
+        "without bias, its place in the paper and what it says; `lm-eval-bias tasks NUMBER` "
+        "explains one.",
     ]
     for folder, tasks in folders.items():
         lines += ["", f"## {folder}", "", f"[README](../../tasks/{folder}/README.md)", ""]
@@ -83,44 +84,6 @@ def _tasks(folders: dict[str, list[catalogue.Task]]) -> str:
     tagged = [t.name for tasks in folders.values() for t in tasks if t.config.get("tag")]
     lines.append(f"tag `implicit_social_bias` | {_listed(tagged)}")
     return "\n".join([*map(str.rstrip, lines), ""])
-
-
-def _metrics(folders: dict[str, list[catalogue.Task]]) -> str:
-    lines = [
-        "# Metrics",
-        "",
-        "The numbers of each benchmark, by the tasks that have them. Where a line has several "
-        "names, a task has some of them. Bold names stand in the harness's table, the others in "
-        "the `cells` of the results file. Brackets have the unit, which direction is better, and "
-        "the value of a model without bias; at the end, the paper's table or figure. "
-        "`lm-eval-bias tasks NAME` prints one task or number.",
-    ]
-    found: dict[str, Any] = {}
-    for folder, tasks in folders.items():
-        for task in tasks:
-            for metric in task.measure.metrics:
-                _, unit, better, null_value, cell, about = row(metric)
-                facts = filter(None, (unit, better, null_value, metric.by and f"by {metric.by}"))
-                line = f"({', '.join(facts)}): {about}"
-                names, places, cells = found.setdefault(line, ({}, {}, {}))
-                cells |= {cell: None} if cell else {}
-                names[metric.name] = metric.primary or names.get(metric.name)
-                places.setdefault(folder, {})[task.name] = None
-    lists: dict[str, Any] = {"Several benchmarks": {}, **{f: {} for f in folders}}
-    for line, (names, places, cells) in found.items():
-        shown = ", ".join(f"**`{name}`**" if bold else f"`{name}`" for name, bold in names.items())
-        where = f" ({'; '.join(cells)})" if cells else ""
-        title, heading = "Several benchmarks", ", ".join(places)
-        if heading in folders:
-            title, heading = heading, _part([*places[heading]], [t.name for t in folders[heading]])
-        lists[title].setdefault(heading and f"\n### {heading}\n", []).append(
-            f"- {shown} {line}{where}"
-        )
-    for title, by_tasks in lists.items():
-        lines += ["", f"## {title}"]
-        for heading, items in sorted(by_tasks.items(), key=lambda item: item[0] > ""):
-            lines += [heading, *items]
-    return "\n".join([*lines, ""])
 
 
 def _listed(names: Iterable[str]) -> str:
