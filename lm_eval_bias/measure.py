@@ -723,10 +723,11 @@ def _seen(
     ]
 
 
-def summarise_or_explain(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
-    """`summarise` of records from files. UsageError for what the measure cannot count."""
+@contextmanager
+def explained() -> Iterator[None]:
+    """A UsageError for records from files that a measure cannot count."""
     try:
-        return summarise(measure, records, options)
+        yield
     except UsageError:
         raise
     except Exception as error:  # a measure trusts its own records

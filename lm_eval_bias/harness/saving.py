@@ -49,7 +49,7 @@ def _warn_of_what_is_not_saved(arguments: list[str]) -> None:
         )
     if not any(re.match("-s$|-x|--log|--predict", argument) for argument in arguments):
         logger.warning(
-            "without --log_samples the answers are not saved: compare, merge, reasons and "
+            "without --log_samples the answers are not saved: compare, merge, reasons, "
             "ranks and gate --baseline need them, and report shows no answers"
         )
 

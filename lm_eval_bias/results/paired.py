@@ -18,8 +18,9 @@ from lm_eval_bias.measure import (
     Record,
     Replicate,
     clusters_of,
+    explained,
     logging_disabled,
-    summarise_or_explain,
+    summarise,
     without_unseen,
 )
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, ROUNDING, Floats, Variance, t_interval
@@ -69,7 +70,7 @@ class Replicates:
     ) -> None:
         self.measure, self.records, self.replicates = measure, records, replicates
         self.options = options
-        self.summary = summarise_or_explain(measure, list(records), options)
+        self.summary = summarise(measure, list(records), options)
         others = without_unseen(measure, records, options, errors=False)
         self.others = others or self.summary
 
@@ -114,7 +115,7 @@ def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Rep
     if any(own != names[0] for own in names):
         raise UsageError("the runs have different clusters, so they cannot be paired")
     own = {key: value for key, value in options.items() if key != WORDING}
-    with logging_disabled():
+    with logging_disabled(), explained():
         return [
             Replicates(measure, records, own, replicate)
             for records, replicate in zip(runs, measure.replicated(runs, own), strict=True)

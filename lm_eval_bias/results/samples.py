@@ -18,9 +18,10 @@ from lm_eval_bias.measure import (
     THOUGHT,
     Measure,
     by_wording,
+    explained,
     record_of,
     shares,
-    summarise_or_explain,
+    summarise,
     tables,
 )
 from lm_eval_bias.usage import SHARD, Options, UsageError, part, read_options
@@ -243,7 +244,8 @@ def numbers_of(task: Task, documents: Iterable[Document], options: Options) -> d
     """The tables of a run's documents. UsageError for records that the measure cannot count."""
     records = [record for document in documents for record in document.records]
     measure = measure_of(task)
-    return tables(measure, summarise_or_explain(measure, records, options))
+    with explained():
+        return tables(measure, summarise(measure, records, options))
 
 
 def in_order(task: Task, files: Sequence[Path]) -> list[Document]:

@@ -145,6 +145,12 @@ def test_runs_on_other_clusters_and_old_samples_are_refused():
             less(first, second, measure=measure)
 
 
+def test_records_that_lack_what_a_newer_measure_counts_are_refused():
+    counted = Counted(lambda x, **_: {"all": x.drop(columns="x")}, {"all": values})
+    with refused(r"do not fit the measure \(KeyError: 'x'\)\. Were they edited, or is the task"):
+        paired(TOY._replace(counted=counted), noisy(12, 0, 1), {})
+
+
 def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
     """-5 and 5, each give or take 1, differ and are as far from 0. 5 and 15 differ in both."""
     runs = noisy(20, -5, 5, 15)
