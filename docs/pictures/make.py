@@ -1,4 +1,4 @@
-"""The picture of a report in the README: the first screen of its page.
+"""The picture of a report in the README: the first screen of its page, and the gap by axis.
 
     python docs/pictures/make.py [RUNS ...]
 
@@ -18,8 +18,10 @@ from lm_eval_bias import cli
 RUNS = ["small=results/model", "planted=results/planted"]
 _KEEP = """() => {
   const main = document.querySelector("main");
-  main.replaceChildren(main.querySelector("h1"), main.querySelector("section"));
-  const extras = "main > section > details, .contents, footer";
+  const drawn = [...main.querySelectorAll(".exhibit")].filter((each) => each.querySelector("svg"));
+  const byAxis = drawn.find((each) => each.querySelector("h3, h4").textContent.includes("axis"));
+  main.replaceChildren(main.querySelector("h1"), main.querySelector("section"), byAxis);
+  const extras = ".exhibit details, .exhibit .files, main > section > details, .contents, footer";
   for (const extra of document.querySelectorAll(extras)) extra.remove();
 }"""
 
