@@ -18,8 +18,8 @@ from lm_eval_bias import cli
 RUNS = ["small=results/model", "planted=results/planted"]
 _KEEP = """() => {
   const main = document.querySelector("main");
-  const drawn = [...main.querySelectorAll(".exhibit")].filter((each) => each.querySelector("svg"));
-  const byAxis = drawn.find((each) => each.querySelector("h3, h4").textContent.includes("axis"));
+  const titled = (each) => each.querySelector("h3, h4").textContent.startsWith("The gap by axis");
+  const byAxis = [...main.querySelectorAll(".exhibit")].find(titled);
   main.replaceChildren(main.querySelector("h1"), main.querySelector("section"), byAxis);
   const extras = ".exhibit details, .exhibit .files, main > section > details, .contents, footer";
   for (const extra of document.querySelectorAll(extras)) extra.remove();

@@ -68,7 +68,7 @@ def drawn(
         exhibit,
         rows,
         name=name,
-        description=f"{exhibit.caption} {exhibit.how_to_read}".strip(),
+        description=f"{exhibit.caption}. {exhibit.how_to_read}".rstrip(". "),
         heading=heading,
         source=where,
         n=exhibited.sizes(exhibit, rows),
