@@ -29,8 +29,9 @@ LEGEND = {
     "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
     "DOCUMENTS": "that make it so narrow, as far as the pilot's width is right: it falls with the "
     "root of the clusters which they bring (templates, words, events, themes). Where more "
-    "documents use the same clusters again, fewer may do. Too few: perhaps all documents of the "
-    "task do not suffice.",
+    "documents use the same clusters again, fewer may do; where a number's interval counts groups "
+    "too, which documents do not add to, more are needed, or none suffice. Too few: perhaps all "
+    "documents of the task do not suffice.",
 }
 
 
