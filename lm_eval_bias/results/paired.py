@@ -146,11 +146,9 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if undefined := [which for which, number in numbers.items() if not isfinite(number.value)]:
         return result._replace(why=f"not defined in {' and '.join(undefined)}")
     if first.answers == second.answers:
-        why, total = (
-            "the answers are the same",
-            Number(one + two, 0.0, one + two, one + two, clusters),
-        )
-        return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, why, total)
+        why, total = "the answers are the same", one + two
+        both = Number(total, 0.0, total, total, clusters)
+        return Difference(one, two, 0.0, 0.0, 0.0, 0.0, 1.0, clusters, why, both)
     result = result._replace(difference=two - one)
     ends = [b - a for a in first.ends(key) for b in second.ends(key)]
     if not all(map(isfinite, ends)):
@@ -166,13 +164,11 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         if number.stderr == 0 or not number.low < number.high:
             why = f"too few answers are left in {which} for an error, or all agree"
             return result._replace(why=why)
-    size = max(abs(one), abs(two))
-    sums = [a + b for a in first.ends(key) for b in second.ends(key)]
-    of_sum = _against_zero(sums, first.variance(second, 1, key), size)
+    of_sum = _sum_against_zero(first, second, key)
     if not isnan(of_sum["p"]):
         ends_of_sum = of_sum["low"], of_sum["high"]
         result = result._replace(total=Number(one + two, of_sum["stderr"], *ends_of_sum, clusters))
-    test = _against_zero(ends, first.variance(second, -1, key), size)
+    test = _against_zero(ends, first.variance(second, -1, key), max(abs(one), abs(two)))
     if not isnan(test["p"]):
         return result._replace(**test)
     why = "not defined without some of its clusters"
@@ -197,6 +193,15 @@ def _against_zero(ends: Sequence[float], variance: Variance, scale: float) -> di
     return {"stderr": stderr, "low": float(low[0]), "high": float(high[1]), "p": p}
 
 
+def _sum_against_zero(
+    first: Replicates, second: Replicates, key: Key, null_value: float = 0
+) -> dict[str, Any]:
+    """`_against_zero` of both numbers together, each less the null value."""
+    sums = [a + b - 2 * null_value for a in first.ends(key) for b in second.ends(key)]
+    size = max(abs(run.number(key).value) for run in (first, second))
+    return _against_zero(sums, first.variance(second, 1, key), size)
+
+
 def pair_p(
     first: Replicates, second: Replicates, key: Key, null_value: float | None = None
 ) -> float:
@@ -206,7 +211,5 @@ def pair_p(
     result = difference(first, second, key)
     if isnan(result.p) or null_value is None or first.answers == second.answers:
         return result.p
-    mirrored = [a + b - 2 * null_value for a in first.ends(key) for b in second.ends(key)]
-    size = max(abs(result.first), abs(result.second))
-    p = _against_zero(mirrored, first.variance(second, 1, key), size)["p"]
+    p = _sum_against_zero(first, second, key, null_value)["p"]
     return nan if isnan(p) else max(result.p, p)
