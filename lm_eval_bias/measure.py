@@ -738,7 +738,7 @@ def explained() -> Iterator[None]:
         ) from error
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of the harness's table: a metric, of one group if that is not None."""
 
     name: str
@@ -746,13 +746,13 @@ class Row(NamedTuple):
     group: str | None = None
 
 
-def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> list[Row]:
+def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> list[TableRow]:
     """The rows of the harness's table. groups: column -> its values, shown if all fit."""
     primary = [metric for metric in metrics if metric.primary]
-    shown = [Row(metric.name, metric) for metric in primary]
+    shown = [TableRow(metric.name, metric) for metric in primary]
     for metric in primary:
         split = (
-            [Row(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)]
+            [TableRow(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)]
             if metric.by
             else []
         )

@@ -59,7 +59,7 @@ TRUE = dict.fromkeys(
 """What is so by the meaning of the word: the rich are well off, the sick are not well."""
 
 
-class Row(NamedTuple):
+class Answer(NamedTuple):
     """An answer to score. group: the answers it competes with. prompt, continuation: what a real
     model gets. context, text: what families read of both, a letter as its option. key: what its
     weights belong to. cluster: the question. x: a number's place on its scale, from -1 to 1, else
@@ -80,7 +80,7 @@ class Row(NamedTuple):
 class Asked:
     """All answers of a task as arrays, for all models."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Answer]) -> None:
         self.rows = rows
         self.group, self.place = (np.array([r[i] for r in rows]) for i in (0, 7))
         self.numbers = ~np.isnan([r.x for r in rows])

@@ -35,7 +35,7 @@ from zlib import crc32
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from families import FAMILIES, Asked, Row, standard, word_count
+from families import FAMILIES, Answer, Asked, standard, word_count
 from lm_eval.tasks import TaskManager
 from lm_eval_bias.metrics.errors import NORMAL, Floats, with_systematic
 from scipy.stats import binom, binomtest, chi2
@@ -128,7 +128,7 @@ class Questions:
             counted=own.counted._replace(tables=None),
         )
         self.documents: list[tuple[Any, list[Any], slice]] = []
-        rows: list[Row] = []
+        rows: list[Answer] = []
         counted = (r for r in self.task.instances if not r.doc.get(CHECK))
         for _, of_document in groupby(counted, attrgetter("doc_id")):
             requests, start = list(of_document), len(rows)
@@ -179,7 +179,7 @@ class Questions:
 questions_of = lru_cache(maxsize=1)(Questions)
 
 
-def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str]) -> list[Row]:
+def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str]) -> list[Answer]:
     """The answers that a document's requests score, or choices of which one is drawn."""
     doc, first = requests[0].doc, requests[0]
     if first.request_type == "pair_loglikelihood":
@@ -190,7 +190,7 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
             context = sentence
             for a, b in reversed(spans):
                 context = context[:a] + context[b:]
-            rows.append(Row(group, "", sentence, context, text, text, cluster, place))
+            rows.append(Answer(group, "", sentence, context, text, text, cluster, place))
         return rows
     if first.request_type == "conversation":
         plan = first.args[1]
@@ -219,7 +219,7 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
         x = 2 * place / (len(scored) - 1) - 1 if numbers else nan
         known = -x if doc.get("direction") == "falling" else x
         rated = group + place // 2 if several else group
-        rows.append(Row(rated, prompt, continuation, context, text, key, cluster, at, x, known))
+        rows.append(Answer(rated, prompt, continuation, context, text, key, cluster, at, x, known))
     return rows
 
 

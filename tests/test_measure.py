@@ -25,8 +25,8 @@ from lm_eval_bias.measure import (
     Measure,
     Metric,
     Number,
-    Row,
     Summary,
+    TableRow,
     clusters_of,
     first_seen,
     mean,
@@ -72,7 +72,9 @@ def test_primary_metrics_come_first_and_behind_them_the_groups_of_those_that_fit
     shown = rows(metrics, groups.__getitem__)
     names = ["a", "b", "c", "m0", "m1", "m2", "m3", "a_dark_red", "a_x", "a_y", "a_z", "c_o"]
     assert [row.name for row in shown] == names
-    assert shown[0] == Row("a", metrics[0]) and shown[7] == Row(names[7], metrics[0], "Dark red")
+    assert shown[0] == TableRow("a", metrics[0]) and shown[7] == TableRow(
+        names[7], metrics[0], "Dark red"
+    )
 
 
 def task_of(measure, *documents):

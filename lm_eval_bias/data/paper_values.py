@@ -42,7 +42,7 @@ class Comparison(NamedTuple):
     template: bool = False
 
 
-class Place(NamedTuple):
+class ResultCell(NamedTuple):
     """A column in our results files, in the rows with the values of `row`."""
 
     table: str
@@ -66,7 +66,7 @@ class PaperCell(NamedTuple):
     printed: str | None
     metric: str | None
     group: str | None
-    place: Place | None
+    place: ResultCell | None
     comparisons: tuple[Comparison, ...]
 
 
@@ -175,7 +175,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
         printed=printed or (value if is_bound else None),
         metric=about.get("metric"),
         group=names[about["group"]] if "group" in about else None,
-        place=Place(about["table"], _filled(column, names), row) if "table" in about else None,
+        place=ResultCell(about["table"], _filled(column, names), row) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file, tasks, names)),
     )
 

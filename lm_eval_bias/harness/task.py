@@ -41,7 +41,7 @@ from lm_eval_bias.measure import (
     WITHOUT_UNSEEN,
     Measure,
     Record,
-    Row,
+    TableRow,
     first_seen,
     logging_disabled,
     mean,
@@ -494,7 +494,7 @@ class BiasTask(Base):
         return {row.name: row.metric.higher_is_better for row in self._rows}
 
     @cached_property
-    def _rows(self) -> list[Row]:
+    def _rows(self) -> list[TableRow]:
         """The rows of the table. Groups come from the documents, so all processes agree."""
 
         def groups(column: str) -> list[str]:

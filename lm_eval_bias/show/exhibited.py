@@ -24,7 +24,7 @@ from lm_eval_bias.results.table import (
 from lm_eval_bias.usage import Options
 
 Rows = Sequence[Row]
-Place = tuple[str, PaperTable, PaperCell, Comparison]
+PaperMatch = tuple[str, PaperTable, PaperCell, Comparison]
 """The file of a paper, a table and a cell of it, and how the cell compares with a task."""
 Setting = tuple[tuple[str, str], ...]
 """Axis and name of a cell."""
@@ -76,7 +76,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
-    groups: defaultdict[tuple[str, str, Setting], list[Place]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str, Setting], list[PaperMatch]] = defaultdict(list)
     for place in of_task(run.task):
         file, table, cell, _ = place
         if file == paper and table.name in names and (cell.metric or cell.place):

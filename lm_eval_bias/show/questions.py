@@ -13,7 +13,7 @@ WIDTH = 320
 """Of the picture of a row, in pixels."""
 
 
-class Row(NamedTuple):
+class Question(NamedTuple):
     """A question with its tests, strongest first. at: a value -> its place in pixels. ticks: value,
     label and alignment. text: the picture in words."""
 
@@ -50,7 +50,7 @@ def limits(test: Tested) -> list[str]:
     return lines
 
 
-def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
+def rows(tests: Sequence[Tested]) -> tuple[list[Question], list[str]]:
     """The rows of the first figure, and what limits all answers. Tests of a task share a row."""
     groups = defaultdict(list)
     for test in strongest(tests):
@@ -68,7 +68,7 @@ def rows(tests: Sequence[Tested]) -> tuple[list[Row], list[str]]:
     return [_row(group, limited) for group in groups.values()], shared
 
 
-def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
+def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Question:
     metric = tests[0].metric
     at, low, high = _axis([test.number for test in tests], metric)
     null = metric.null_value or 0.0
@@ -84,7 +84,7 @@ def _row(tests: list[Tested], limited: Mapping[str, Sequence[Tested]]) -> Row:
         names = [test.run.model for test in tests if test in those]
         if names:
             lines.append(f"{', '.join(names)}: {line}" if len(names) < len(tests) else line)
-    return Row(tests, at, ticks, "; ".join(words), lines)
+    return Question(tests, at, ticks, "; ".join(words), lines)
 
 
 def _axis(
