@@ -5,7 +5,7 @@ import sys
 import textwrap
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from math import inf, nan
+from math import inf, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,9 @@ WIDTH = 120
 LEGEND = {
     "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
     "DOCUMENTS": "that make it so narrow, as far as the pilot's width is right: it falls with the "
-    "root of the clusters which they bring (templates, words, events, themes). Where more "
-    "documents use the same clusters again, fewer may do; where a number's interval counts groups "
-    "too, which documents do not add to, more are needed, or none suffice. Too few: perhaps all "
-    "documents of the task do not suffice.",
+    "root of the clusters which they bring (templates, words, events, themes), but for the part "
+    "that comes from groups, placebos and systematic errors. Where more documents use the same "
+    "clusters again, fewer may do. Too few: perhaps all documents of the task do not suffice.",
 }
 
 
@@ -127,7 +126,8 @@ class Pilot:
 
     labels: the cluster of each document of the task, in the first clustering; ends: their
     `boundaries`; grown: clusters of the first n documents, shape (clusterings, documents + 1).
-    records: of each document of the run. UsageError without samples, and where the documents
+    records: of each document of the run. by_clusters: numbers whose intervals are of clusters
+    alone. UsageError without samples, and where the documents
     cannot be made.
     """
 
@@ -150,6 +150,12 @@ class Pilot:
         self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
         self.ends, self.grown = plan.boundaries(self.labels), plan.growth(clusters)
         self.clusters = plan.clusters_in(task.measure, self.records)
+        metrics = [metric._replace(systematic=()) for metric in task.measure.metrics]
+        counted = task.measure.counted._replace(widened={}, tables=None)
+        measure = task.measure._replace(metrics=metrics, counted=counted)
+        records = [record for of_document in self.records for record in of_document]
+        options = samples.run_options(task, run.options)
+        self.by_clusters = measure.summary(records, **options).values
 
     def _documents(self) -> Sequence[Any]:
         """All documents of the task, with the options of the run and without a fixed size."""
@@ -173,9 +179,10 @@ class Pilot:
 
     def sized(self, metric: str, width: float) -> plan.SizePlan:
         """How many documents make the interval of a number so wide."""
-        number = self.run.numbers[metric, None]
-        width_now = plan.width_of(number)
-        return plan.plan(width_now, width, self.run.n, self.clusters, self.grown, self.ends)
+        now = plan.width_of(self.run.numbers[metric, None])
+        falls = plan.width_of(self.by_clusters[metric])
+        stays = sqrt(max(0, now**2 - falls**2))
+        return plan.plan(now, width, self.run.n, self.clusters, self.grown, self.ends, stays)
 
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:

@@ -1,12 +1,13 @@
 """How many documents make an interval so narrow, from a pilot's interval and clusters.
 
-The width falls with the root of the clusters. With W the width and G the clusters of the clustering
-that grows least, and a 0 for the pilot,
+The part of the width that comes from clusters falls with their root. With W that part, and G the
+clusters of the clustering that grows least, and a 0 for the pilot,
 
     W / q(G) = W0 / q(G0) sqrt(G0 / G)
 
 where q is Student's quantile with G - 1 degrees of freedom, and documents count as a clustering,
-too. So no more documents are needed: those that bring no cluster may help as well.
+too. So no more documents are needed: those that bring no cluster may help as well. The rest, F,
+stays: groups, placebos, the systematic error. The whole width is the root of W^2 + F^2.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -78,11 +79,13 @@ def plan(
     clusters: Sequence[int],
     grown: NDArray[np.int_],
     ends: Sequence[int],
+    stays: float = 0,
 ) -> SizePlan:
     """How many documents make the interval as narrow as wanted.
 
     asked, clusters: documents of the pilot, and its clusters in each clustering. grown: as `growth`
-    of the task's documents. ends: as `boundaries`.
+    of the task's documents. ends: as `boundaries`. stays: the part of the width that no document
+    narrows.
     """
     n, cannot = min(clusters, default=0), ""
     documents = np.array(ends)
@@ -102,7 +105,8 @@ def plan(
     counts = grown[:, documents]
     growths = np.vstack([documents, counts]) / np.array([asked, *clusters])[:, None]
     ratio = quantile(counts.min(axis=0)) / quantile(n)
-    widths = width * ratio / np.sqrt(growths.min(axis=0))
+    falls = np.sqrt(width**2 - stays**2) * ratio / np.sqrt(growths.min(axis=0))
+    widths = np.hypot(falls, stays)
     narrow = widths <= wanted
     first = int(documents[narrow.argmax()]) if narrow.any() else None
     return SizePlan(width, first, float(widths[-1]))

@@ -7,7 +7,8 @@ from shutil import copytree
 import pytest
 
 from tests.gate.judged import run_of
-from tests.scripted import ask, made_up, scripted
+from tests.rule_model import RuleLM
+from tests.scripted import ask, chance, made_up, scripted
 
 DOCUMENTS = 620
 
@@ -73,6 +74,21 @@ def test_samples_that_are_cut_off_or_missing_are_named(pilot, tmp_path, plan):
     _, out, text = plan(tmp_path / "pilot", "10")
     assert "it has samples of 0 of its 620 documents" in text
     assert "run it again with --log_samples" in text and "DOCUMENTS" not in out
+
+
+def test_no_number_of_documents_narrows_what_comes_from_groups(tmp_path, plan):
+    """Muslims alone feel for their own, alike in all events: other events change nothing, other
+    religions much."""
+
+    def rule(context, continuation):
+        own = context.count("Muslim") > 1 and "extremely" in continuation
+        return -3 + 0.1 * chance(context, continuation) + 4 * own
+
+    ask(tmp_path, "m", RuleLM(rule=rule), "empathy_religion_likelihood", limit=1200)
+    _, out, _ = plan(tmp_path, "1")
+    cells = row(out, "gap_points").split()
+    now, least = float(cells[2]), float(re.search(r"width is ([\d.]+)", row(out, "gap_points"))[1])
+    assert cells[4:6] == ["too", "few"] and now > 10 and least == pytest.approx(now, rel=0.02)
 
 
 def test_too_few_clusters_plan_nothing(tmp_path, plan):

@@ -43,6 +43,13 @@ def test_half_the_width_takes_almost_four_times_the_clusters():
     assert found.at_full == pytest.approx(8 * sqrt(100 / 2000) * quantile[2000] / quantile[100])
 
 
+def test_the_part_that_comes_from_no_cluster_stays():
+    """5 is the root of 4 squared and 3 squared: half of 4 is had as above, 3 never."""
+    half = plan(8.0, 4.0, 100, [20], alike(100, 20), TENS).documents
+    assert plan(5.0, sqrt(4 + 9) + 1e-9, 100, [20], alike(100, 20), TENS, 3.0).documents == half
+    assert plan(5.0, 3.0, 100, [20], alike(100, 20), TENS, 3.0).documents is None
+
+
 def test_documents_that_bring_no_cluster_promise_nothing():
     """The root of the number of documents would have promised 400 of them."""
     made = plan(4.0, 2.0, 100, [50], fixed(10_000, 50), range(1, 10_001))
