@@ -13,7 +13,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import Metric, clusters_of
+from lm_eval_bias.measure import RESPONDS, Metric, clusters_of, explained
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
@@ -155,7 +155,8 @@ class Pilot:
         measure = task.measure._replace(metrics=metrics, counted=counted)
         records = [record for of_document in self.records for record in of_document]
         options = samples.run_options(task, run.options)
-        self.by_clusters = measure.summary(records, **options).values
+        with explained():
+            self.by_clusters = measure.summary(records, **options).values
 
     def _documents(self) -> Sequence[Any]:
         """All documents of the task, with the options of the run and without a fixed size."""
@@ -180,6 +181,8 @@ class Pilot:
     def sized(self, metric: str, width: float) -> plan.SizePlan:
         """How many documents make the interval of a number so wide."""
         now = plan.width_of(self.run.numbers[metric, None])
+        if metric == RESPONDS.name:
+            return plan.SizePlan(now, cannot="every size asks the same attention checks")
         falls = plan.width_of(self.by_clusters[metric])
         stays = sqrt(max(0, now**2 - falls**2))
         return plan.plan(now, width, self.run.n, self.clusters, self.grown, self.ends, stays)

@@ -40,7 +40,7 @@ from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.results.runs import UNUSABLE as RATES
-from lm_eval_bias.results.runs import Key, Run, is_test
+from lm_eval_bias.results.runs import Key, Run
 from lm_eval_bias.results.table import joined, number_text, unit_of_difference, with_unit
 from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
@@ -376,8 +376,7 @@ def _incomplete(run: Run) -> str:
 def _no_pass(run: Run, rule: Rule, cap: float) -> str:
     if why := _incomplete(run):
         return why
-    tests = {name for m in run.metrics if is_test(m) for name in (m.name, m.raw, m.between_models)}
-    if rule.metric in tests and (why := unresponsive(run)):
+    if why := unresponsive(run):
         return f"it cannot be told: {why}"
     for name, percent in unusable(run, rule.group).items():
         if isnan(percent):
@@ -411,7 +410,7 @@ def _cap(verdict: Verdict, run: Run) -> NoReturn:
         raise _Settled(ERROR, f"{undefined[0]} is not defined", "see the answers in the samples")
     name, rate = max(rates.items(), key=lambda item: item[1])
     verdict.number = Number(rate)
-    reason = f"{name} {number_text(rate, '%', (cap,))} % of {run.n:,} documents' answers"
+    reason = f"{name} {number_text(rate, '%', (cap,))} %"
     if rate > cap + ROUNDING:
         todo = "read the answers in the samples: a chat template, more tokens or another prompt "
         raise _Settled(FAIL, reason, f"{todo}may help")

@@ -24,7 +24,7 @@ from lm_eval_bias.results.runs import (
 )
 from lm_eval_bias.results.samples import Answers, template_name
 from lm_eval_bias.results.table import joined, unit_text
-from lm_eval_bias.results.verdict import QUOTED, kind
+from lm_eval_bias.results.verdict import QUOTED, kind, unresponsive
 from lm_eval_bias.usage import UsageError
 
 Replicated = Mapping[str, Replicates]
@@ -103,6 +103,7 @@ def board(finished: Runs, answers: Reader, metrics: Sequence[str] | None = None)
     for runs, paired in groups:
         shown = {metric.name: metric for run in runs[::-1] for metric, _ in run.shown(metrics)}
         columns = [_column(metric, runs, paired) for metric in shown.values()]
+        notes += (f"{r.task}: {r.model} has no rank: {w}" for r in runs if (w := unresponsive(r)))
         distinct = distinguishing(runs[0], (others[0] for others, _ in groups))
         sections.append(Section(runs[0].task, runs[0].settings, distinct, columns, runs))
     models = sorted({run.model for run in finished.runs}, key=lambda name: (name.casefold(), name))
@@ -175,10 +176,12 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
     if not replicated or direction(metric) is None or not measured(metric):
         return column
     runs_of = [replicated[model] for model in entries]
-    if min(run.number(key).clusters or 0 for run in runs_of) < FEWEST_CLUSTERS:
-        return column
-    numbers = [entry.number for entry in entries.values()]
-    values = np.array([badness(n.value, metric) if n.low < n.high else nan for n in numbers])
+    values = np.array([nan] * len(entries))
+    for i, run in enumerate(run for run in runs if run.model in entries):
+        number = entries[run.model].number
+        enough = (runs_of[i].number(key).clusters or 0) >= FEWEST_CLUSTERS
+        if enough and number.low < number.high and not unresponsive(run):
+            values[i] = badness(number.value, metric)
     ranked = np.flatnonzero(np.isfinite(values))
     if len(ranked) < 2:
         return column
@@ -229,8 +232,9 @@ def letter(k: int) -> str:
 
 
 LEGEND = (
-    "A number stands with its 95 % interval, if it has one; without one it has no rank. Ranks need "
-    "the samples of all models of a table (--log_samples) and at least ten clusters.",
+    "A number stands with its 95 % interval, if it has one. Without one it has no rank, nor has "
+    "a model that does not respond to the attention checks. Ranks need the samples of all models "
+    "of a table (--log_samples) and at least ten clusters.",
     "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
     "distance from it is better, whatever the sign. 1–3 means that the data leave ranks 1 to 3 "
     "open. Models that share a letter do not differ significantly.",

@@ -256,6 +256,8 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
     own_files: dict[str, tuple[str, Path]] = {}
     of_harness = measure_of(task).record if task.is_of_harness else None
     for path in files:
+        if not of_harness:
+            _check_version(task, path)
         repeats, first, number = cache(partial(_repeats, task, path)), None, 0
         for number, line in of_file(path):
             place = f"{path}, line {number}"
@@ -312,6 +314,17 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
         if not number:
             raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))
+
+
+def _check_version(task: Task, path: Path) -> None:
+    """UsageError for samples of another version, whose records mean other numbers."""
+    written = at(results_of(path, task.name), "versions", task.name)
+    version = task.metadata.get("version", written)
+    if written not in (version, None):
+        raise UsageError(
+            f"{path}: samples of version {written}, and this is version {version} of {task.name}; "
+            "run it again, or install the lm-eval-bias that it was run with"
+        )
 
 
 def of_file(path: Path) -> Iterator[tuple[int, Any]]:

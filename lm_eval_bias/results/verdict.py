@@ -136,9 +136,11 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
     return found._replace(sentence=f"{found.sentence} Of parts: {', '.join(names)}; {chance}.")
 
 
-def _of_number(run: Run, metric: Metric, number: Number, group: str | None) -> Verdict:
+def _of_number(
+    run: Run, metric: Metric, number: Number, group: str | None, raw: Number | None = None
+) -> Verdict:
     """Where a metric names its raw one, evidence needs both: people alone and beyond placebos."""
-    people, raw = run.metric(metric.raw) or metric, run.number(metric.raw, group)
+    people, raw = run.metric(metric.raw) or metric, raw or run.number(metric.raw, group)
     if people is metric or isnan(raw.value):
         people, raw = metric, number
     lacking = "no answers that count"
@@ -155,9 +157,10 @@ def _of_number(run: Run, metric: Metric, number: Number, group: str | None) -> V
         worst = {"lower": high, "higher": -low}.get(metric.better or "", max(high, -low))
         size = counted(metric, raw)
         least = f"; more than {_size(worst, unit, (low, high))} is excluded"
+        where = f" in {people.name}" if people is not metric else ""  # beside another interval
         return Verdict(
             NO,
-            f"No difference was found{f' ({size})' if size else ''}"
+            f"No difference was found{where}{f' ({size})' if size else ''}"
             f"{least if isfinite(worst) else ''}.",
         )
     half = _half(people, raw)
@@ -197,10 +200,11 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
         if (metric := run.metric(test)) and is_test(metric):
             whole = run.number(test)
             judged = [
-                {**row, f"{name}_verdict": kind(run, metric, number, group)}
+                {**row, f"{name}_verdict": _of_number(run, metric, number, group, raw).kind}
                 for row in judged
                 for number in [number_of(row, name)]
                 for group in [None if _is_whole(number, whole) else row.get(key or "")]
+                for raw in [None if row.get(metric.raw) is None else number_of(row, metric.raw)]
             ]
     return list(judged)
 

@@ -112,6 +112,7 @@ def run_with(folder, values, change):
     "change, verdict, why",
     [
         ({"clusters": 9}, INCONCLUSIVE, "9 clusters"),
+        ({"responds": (1.0, 0.1)}, INCONCLUSIVE, "does not respond to this kind of question"),
         ({"clusters": None}, INCONCLUSIVE, "unknown on how many clusters"),
         ({"n": 50}, INCONCLUSIVE, "asked 50 of 100"),
         ({"of": 0, "n": 0}, INCONCLUSIVE, "unknown how many documents the task has"),

@@ -235,13 +235,14 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
 
 
 PARTED = "empathy_religion_official"
+VERSION = catalogue.task(PARTED).metadata["version"]
 
 
-def shard(folder, part, of=3, minutes=0, documents=36):
+def shard(folder, part, of=3, minutes=0, documents=36, version=VERSION):
     """A part of a task, of one event, with the harness's two files."""
     options = {"shard": f"{part}/{of}", "missing": "complete", "events_per_emotion": 25}
     values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": documents, "metadata": options}
-    path = made_up(folder, "m", values, task=PARTED, minutes=minutes, **more)
+    path = made_up(folder, "m", values, task=PARTED, minutes=minutes, version=version, **more)
     lines = []
     for i, doc in enumerate(empathy.documents("religion")[100 * (part - 1) :][:36]):
         lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0])})
@@ -273,7 +274,8 @@ def test_what_merge_wrote_is_read(tmp_path):
     run = only(found := merged(tmp_path))
     text = run.results.read_text()
     assert "NaN" not in text and "Infinity" not in text
-    assert (run.results.name, run.model, run.n, run.version) == ("merged.json", "m", 108, "1")
+    assert (run.results.name, run.model, run.n) == ("merged.json", "m", 108)
+    assert run.version == str(VERSION)
     assert not found.notes and run.of == 108
     assert not any("documents" in line for line in run.warnings)
     assert run.numbers["events", None].value == 3 and len(run.samples) == 3
@@ -293,6 +295,12 @@ def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
     shard(tmp_path / "alone", 2, minutes=2)
     run = only(merged(tmp_path / "alone"))
     assert run.n == 72 and run.of is None
+
+
+def test_samples_of_another_version_are_not_counted_anew(tmp_path, capsys):
+    shard(tmp_path, 1, version=1)
+    assert cli.main(["merge", PARTED, *map(str, tmp_path.glob("samples_*"))]) == 1
+    assert f"samples of version 1, and this is version {VERSION}" in capsys.readouterr().err
 
 
 # ---- What cannot be read

@@ -13,6 +13,7 @@ from lm_eval_bias.results.verdict import (
     answers,
     heading,
     judged,
+    judged_rows,
     kind,
     of_difference,
     sentences,
@@ -90,8 +91,9 @@ def test_without_evidence_nothing_is_claimed(run):
     assert first == "1 question: no difference." and "No yes does not mean no bias" in rest[-1]
 
 
-NAN = (nan, nan, nan)
+NAN, PARTS = (nan, nan, nan), ("", "_low", "_high")
 EXCLUDED = "No difference was found; more than {} is excluded."
+IN_RAW = "No difference was found in raw; more than a factor of 2.718 is excluded."
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
             "get 90 % of it, which leaves a factor of 1.350 (between 0.497 and 3.669).",
         ),
         # What is beyond placebos alone is theirs: e is 2.718
-        ((0, -1, 1), (3, 2, 4), "no difference", EXCLUDED.format("a factor of 2.718")),
+        ((0, -1, 1), (3, 2, 4), "no difference", IN_RAW),
         ((3, 2, 4), (-3, -4, -2), "perhaps words", None),
         ((3, 2, 4), (3, nan, nan), "cannot be told", None),
         ((3, nan, nan), (3, 2, 4), "cannot be told", None),
@@ -184,13 +186,17 @@ def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
 ):
     ends = {"gap": beyond, "raw": people}
     numbers = {(k, "g"): Number(v[0], 1.0, *map(float, v[1:]), 10) for k, v in ends.items()}
-    judge = Metric("gap", "nats", "", null_value=0, raw="raw", placebos="things")
+    judge = Metric("gap", "nats", "", null_value=0, raw="raw", placebos="things", question="Q")
     raw = Metric("raw", "nats", "", null_value=0, above="{size} more", below="{size} less")
     run = run._replace(metrics=[judge, raw], numbers=numbers)
     found = verdict(run, judge, numbers["gap", "g"], "g")
     assert found.kind == expected
     if sentence:
         assert found.sentence == sentence
+    # rows that are no groups of the run have their own numbers
+    row = {f"{name}{part}": x for name, v in ends.items() for part, x in zip(PARTS, v, strict=True)}
+    (shown,) = judged_rows(SHOWN, run._replace(numbers={}), [{"part": "g", **row}])
+    assert shown["gap_verdict"] == expected
 
 
 # ---- Figures, and two runs
