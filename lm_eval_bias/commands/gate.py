@@ -108,21 +108,20 @@ def _run(arguments: argparse.Namespace) -> int:
     any_tasks = rules.any_tasks(wanted, known, paths) if wanted else {}
     known |= any_tasks
     finished_runs = _found(arguments.runs, known)
-    if arguments.save:
-        content = packed(finished_runs.runs, known)
-        writing.whole(arguments.save, content)
-        print(f"wrote {arguments.save}, {len(content):,} bytes")
-    if arguments.rules is None:
-        return PASSED
-    before = _found(arguments.baseline, known)
-    if wanted is None:
+    before, code = _found(arguments.baseline, known), PASSED
+    if wanted:
+        for name, task in any_tasks.items():
+            print(f"{name}: {task.about}", file=sys.stderr)
+        code = _judge(arguments, wanted, finished_runs, before)
+    elif arguments.rules:
         made = draft(finished_runs.runs, before.runs, changes(finished_runs.answers, {}))
         writing.whole(arguments.rules, made)
         print(f"{made}\nwrote {arguments.rules}")
-        return PASSED
-    for name, task in any_tasks.items():
-        print(f"{name}: {task.about}", file=sys.stderr)
-    return _judge(arguments, wanted, finished_runs, before)
+    if arguments.save:  # last: whatever goes wrong, the verdicts are there
+        content = packed(finished_runs.runs, known)
+        writing.whole(arguments.save, content)
+        print(f"wrote {arguments.save}, {len(content):,} bytes")
+    return code
 
 
 def _judge(arguments: argparse.Namespace, wanted: Rules, finished_runs: Runs, before: Runs) -> int:
@@ -133,6 +132,13 @@ def _judge(arguments: argparse.Namespace, wanted: Rules, finished_runs: Runs, be
             f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
     runs, baseline, known = finished_runs.runs, before.runs, finished_runs.known
+    for run in runs:
+        if run.others:
+            lines = "\n".join(str(variant.results) for variant in run.variants)
+            raise UsageError(
+                f"{run.task} of {run.model} was asked in {len(run.variants)} conditions, and one "
+                f"is judged; give its folder:\n{lines}"
+            )
     rules.check(wanted, runs, known, baseline)
     if any(rule.condition in PAIRED for rule in wanted.rules):
         _check_baseline(runs, baseline)

@@ -6,8 +6,9 @@ from math import ceil, exp, floor, isfinite, log10
 from typing import NamedTuple
 
 from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.results.runs import different, listed
 from lm_eval_bias.results.table import joined, number_cell, number_text, unit_text
-from lm_eval_bias.results.verdict import UNCALIBRATED, Tested, strongest
+from lm_eval_bias.results.verdict import UNCALIBRATED, Tested, kind, strongest
 
 WIDTH = 320
 """Of the picture of a row, in pixels."""
@@ -41,6 +42,11 @@ def limits(test: Tested) -> list[str]:
     elif high - low > number.high - number.low:
         moved = f"{number_text(low, unit, (high,))} to {number_text(high, unit, (low,))}"
         lines.append(f"wording or chat template moves it more than the interval: {moved}")
+    for other in run.others:
+        found = kind(other, test.metric, other.number(test.metric.name))
+        if found != test.verdict.kind:
+            how = listed({key: b for key, _, b in different(run.condition, other.condition)})
+            lines.append(f"{found} in another condition: {how}")
     if not test.calibrated:
         lines.append(UNCALIBRATED)
     if number.clusters is None:

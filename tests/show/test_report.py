@@ -229,6 +229,13 @@ def test_what_is_the_same_for_many_is_said_once():
     assert "4 answers of 2 models: 4 yes." in overview
 
 
+def test_another_condition_with_another_verdict_is_named():
+    run_of(RUNS, "a", {"gap": (0.0, 1.0, 0, None, "Q")})
+    run_of(RUNS, "a", minutes=1, chat_template_sha="t" * 64)
+    text = texts()["index.html"]
+    assert "no difference in another condition: chat template none" in text
+
+
 def test_few_answers_in_the_form_asked_for_are_a_warning():
     values = {"gap": (3.0, 1.0, 0, None), "in_form": (79.6, None)}
     run_of(RUNS, "a", values, task="mine_generate")
