@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED, plain, spelled
 from lm_eval_bias.data.bounds import Json, lines, loads
-from lm_eval_bias.measure import CHECK
+from lm_eval_bias.measure import CHECK, mean
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
@@ -52,9 +52,9 @@ def _mention(named: str) -> re.Pattern[str]:
     word = plain(named).removesuffix(" people")
     one = word[:-2] + "an" if word.endswith("men") else word.removesuffix("s")
     forms = f"(?:{spelled(word)}|{spelled(one)})"
-    persons = _PERSONS if one == word else f"{_PERSONS}?"  # "poor health" names nobody
+    may = "?" * (one != word)  # "poor health" names nobody
     return re.compile(
-        rf"(?<![\w-])(?:members? of )?(?:the {forms}|{forms}{persons})(?:'s?)?(?![\w-])"
+        rf"(?<![\w-])(?:members? of )?(?:the {forms}|{forms}{_PERSONS}{may})(?:'s?)?(?![\w-])"
     )
 
 
@@ -88,10 +88,8 @@ def _answers(sample: Json, item: str) -> Iterator[Json]:
         return
     prompt = sample["arguments"]["gen_args_0"]["arg_0"]
     for answer, read in zip(sample["resps"][0], sample["filtered_resps"][0], strict=True):
-        outside = without_reasoning(answer)
-        if outside is None or read in (REFUSED, CUT_OFF):
-            continue
-        if text := reasons(outside, doc["text"], prompt):
+        text = reasons(without_reasoning(answer) or "", doc["text"], prompt)
+        if text and read not in (REFUSED, CUT_OFF):
             yield {**about, "text": text}
 
 
@@ -110,12 +108,14 @@ def key_phrases(answers: DataFrame, keybert: Any, clusters: dict[str, str]) -> D
         return list(dict(keybert.extract_keywords(text, vectorizer=words, top_n=5)))
 
     x = answers.assign(phrase=answers["text"].map(phrases), cluster=answers["group"].map(clusters))
-    tables = []
-    for cluster, own in [("", x), *x.groupby("cluster", sort=False)]:
-        counts = own["phrase"].explode().value_counts()[:15].reset_index(name="key_in")
-        kind = "cluster" if cluster else "overall"
-        tables.append(counts.assign(of=len(own), table=kind, cluster=cluster))
-    return concat(tables)
+    return concat(
+        own["phrase"]
+        .explode()
+        .value_counts()[:15]
+        .reset_index(name="key_in")
+        .assign(of=len(own), table="cluster" if cluster else "overall", cluster=cluster)
+        for cluster, own in [("", x), *x.groupby("cluster", sort=False)]
+    )
 
 
 def self_bleu(texts: Series) -> float:
@@ -123,12 +123,11 @@ def self_bleu(texts: Series) -> float:
 
     A count of 0 is 0.1. Source: Zhu et al. 2018 (Texygen), by sacrebleu.
     """
-    scores = [
-        sentence_bleu(text, [*texts.drop(i)], "floor", 0.1, lowercase=True).score
+    return mean(
+        sentence_bleu(text, [*texts.drop(i)], "floor", 0.1, lowercase=True).score / 100
         for i, text in texts.items()
         if len(texts) > 1
-    ]
-    return Series(scores, dtype=float).mean() / 100
+    )
 
 
 def entropy(texts: Series, n: int) -> float:
@@ -146,9 +145,7 @@ def diversity(answers: DataFrame) -> DataFrame:
     x = answers[styles == answers["style"].nunique()]
     if x.empty:
         raise UsageError("no question has answers with reasons in all prompt styles")
-    rows = []
-    for style, own in x.groupby("style"):
-        texts, bleu = own["text"], own.groupby(["group", "items"])["text"].agg(self_bleu).mean()
-        row = {"style": style, "answers": len(own), "self_bleu": bleu}
-        rows.append({**row, "entropy_2": entropy(texts, 2), "entropy_3": entropy(texts, 3)})
-    return DataFrame(rows)
+    texts = x.groupby("style")["text"]
+    bleu = x.groupby(["style", "group", "items"])["text"].agg(self_bleu).groupby("style").mean()
+    entropies = {f"entropy_{n}": texts.agg(entropy, n) for n in (2, 3)}
+    return DataFrame({"answers": texts.size(), "self_bleu": bleu, **entropies}).reset_index()

@@ -26,12 +26,23 @@ economically successful social groups are, and those of each cluster of groups. 
 def add(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("samples", help="samples_TASK_*.jsonl", metavar="SAMPLES", nargs="+", type=Path)
-    clusters = "the results file of a run with clusters of groups"
-    add("--clusters", help=clusters, metavar="RESULTS", type=Path)
-    kind = "Self-BLEU and entropy by prompt style instead, of reasons for all ratings"
-    add("--diversity", help=kind, action="store_true")
-    output = "write the table as .json, for `lm-eval-bias report` too"
-    add("--output", help=output, metavar="FILE", type=Path)
+    add(
+        "--clusters",
+        help="the results file of a run with clusters of groups",
+        metavar="RESULTS",
+        type=Path,
+    )
+    add(
+        "--diversity",
+        help="Self-BLEU and entropy by prompt style instead, of reasons for all ratings",
+        action="store_true",
+    )
+    add(
+        "--output",
+        help="write the table as .json, for `lm-eval-bias report` too",
+        metavar="FILE",
+        type=Path,
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         clusters = clusters_in(arguments.clusters) if arguments.clusters else {}
         name, table = "phrases", key_phrases(found, keybert(), clusters)
     print(table.round(3).map(visible).to_string(index=False))
-    if output is not None:
+    if output:
         # `lm-eval-bias report` recognises the file by its first key.
         names = [path.name for path in arguments.samples]
         writing.whole(output, json.dumps({"reasons_of": names, name: table.to_dict("records")}))
@@ -55,11 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def clusters_in(path: Path) -> dict[str, str]:
     """group -> cluster in a results file or the output of `merge`; UsageError without any."""
-    clusters = {}
-    for config in mapping(json_of(path), "configs").values():
-        for row in at(config, "cells", "groups") or ():
-            if at(row, "cluster"):
-                clusters[at(row, "group")] = at(row, "cluster")
+    clusters = {
+        at(row, "group"): name
+        for config in mapping(json_of(path), "configs").values()
+        for row in at(config, "cells", "groups") or ()
+        if (name := at(row, "cluster"))
+    }
     if not clusters:
         raise UsageError(
             f"{path} has no clusters; give the results of a run that rates warmth and competence"
