@@ -651,20 +651,20 @@ def logging_disabled(name: str = "lm_eval_bias") -> Iterator[None]:
         logger.setLevel(before)
 
 
-def without_unseen(
-    measure: Measure, records: Sequence[Record], options: Options, *, errors: bool
+def without(
+    column: str, measure: Measure, records: Sequence[Record], options: Options, *, errors: bool
 ) -> Summary | None:
-    """The summary if unseen answers had no probability; None if there are none."""
-    if not any(WITHOUT_UNSEEN in record for record in records):
+    """The summary of the records in a column, `WITHOUT_UNSEEN` or `WITHOUT_THINKING`, or None."""
+    if not any(column in record for record in records):
         return None
-    others = [record.get(WITHOUT_UNSEEN, record) for record in records]
+    others = [record.get(column, record) for record in records]
     with logging_disabled():
         return measure.summary(others, errors=errors, **options)
 
 
 def _completed(measure: Measure, records: Sequence[Record], options: Options) -> Summary:
     summary = measure.summary(records, errors=True, **options)
-    others = without_unseen(measure, records, options, errors=True)
+    others = without(WITHOUT_UNSEEN, measure, records, options, errors=True)
     names = [metric.name for metric in measure.metrics]
     if lacking := [name for name in names if name not in summary.values]:
         raise UsageError(f"metric {lacking[0]} is declared, but the summary has no value for it")
@@ -680,47 +680,51 @@ def _completed(measure: Measure, records: Sequence[Record], options: Options) ->
         for name in names
         if name in summary.groups
     }
+
+    def both_ways(way: str, others: Summary | None, shares: Record) -> Table:
+        if not (others and shares):
+            return [shares] if shares else []
+        return [
+            {
+                "metric": m.name,
+                "value": values[m.name].value,
+                way: others.values[m.name].value,
+                **shares,
+            }
+            for m in measure.metrics
+            if m.primary
+        ]
+
+    instant = without(WITHOUT_THINKING, measure, records, options, errors=False)
     more = {
-        SEEN: _seen(measure, records, values, (others or summary).values),
-        THOUGHT: _thought(records),
+        SEEN: both_ways(WITHOUT_UNSEEN, others or summary, _seen(records)),
+        THOUGHT: both_ways(WITHOUT_THINKING, instant, _thought(records)),
     }
     more = {name: table for name, table in more.items() if table}
     return Summary(values, groups, {**summary.tables, **more})
 
 
-def _thought(records: Sequence[Record]) -> Table:
+def _thought(records: Sequence[Record]) -> Record:
     """How many thought, in percent, and of choices how many thoughts end, and their tokens."""
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
     if not thought:
-        return []
+        return {}
     row: Record = {THOUGHT: 100 * sum(thought) / len(records)}
     if behind := [record for record in records if CLOSED in record]:
         row[CLOSED] = 100 * mean(record[CLOSED] for record in behind)
         row[TOKENS] = mean(record[TOKENS] for record in behind)
-    return [row]
+    return row
 
 
-def _seen(
-    measure: Measure, records: Sequence[Record], values: ByMetric, without: ByMetric
-) -> Table:
+def _seen(records: Sequence[Record]) -> Record:
     read = [record for record in records if SEEN_MASS in record]
     if not read:
-        return []
-    shares = {
+        return {}
+    return {
         SEEN_MASS: 100 * mean(record[SEEN_MASS] for record in read),
         FIRST_TOKEN: 100 * mean(record[FIRST_TOKEN] for record in read),
         "unseen": 100 * mean(WITHOUT_UNSEEN in record for record in read),
     }
-    return [
-        {
-            "metric": m.name,
-            "value": values[m.name].value,
-            WITHOUT_UNSEEN: without[m.name].value,
-            **shares,
-        }
-        for m in measure.metrics
-        if m.primary
-    ]
 
 
 @contextmanager

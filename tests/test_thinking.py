@@ -253,15 +253,15 @@ def test_a_model_that_takes_messages_is_refused_before_it_thinks():
 def test_a_thought_without_an_end_is_unanswered():
     """Of two documents in three; without thinking all are answered."""
     texts = iter(["<think>Hm</think>a", "<think>Hm", "<think>Hm, "] * 4)
-    lm = ChatLM(lambda context, letter: -1.0, lambda prompt: next(texts))
+    lm = ChatLM(lambda context, letter: -log(4 if "Hm" in context else 8), lambda _: next(texts))
     results = thoughtful(lm, "hbb_ci", limit=12)
-    assert results["results"]["hbb_ci"]["unanswered,none"] == pytest.approx(100 * 2 / 3)
-    row = results["configs"]["hbb_ci"]["cells"]["thought"][0]
-    assert (row["thought"], row["thought_closed"]) == (100, pytest.approx(100 / 3))
-    assert set(row) == {"thought", "thought_closed", "thought_tokens"}
+    table = results["configs"]["hbb_ci"]["cells"]["thought"]
+    found = {metric: [*numbers] for metric, *numbers, _ in map(dict.values, table)}
+    assert found["unanswered"] == pytest.approx([200 / 3, 0, 100, 100 / 3])
+    # each of two letters has 1/4 behind a thought, 1/8 behind an empty one
+    assert found["letter_mass"] == pytest.approx([50, 25, 100, 100 / 3])
     records = [sample["records"] for sample in results["samples"]["hbb_ci"]]
     assert [record["thought_closed"] for record in records] == [True, False, False] * 4
-    assert {record["without_thinking"]["log_odds"] for record in records} == {0.0}
 
 
 # ---- Conversations, caches

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_bias.measure import (
+    WITHOUT_UNSEEN,
     Measure,
     Metric,
     Number,
@@ -21,7 +22,7 @@ from lm_eval_bias.measure import (
     explained,
     logging_disabled,
     summarise,
-    without_unseen,
+    without,
 )
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, ROUNDING, Floats, Variance, t_interval
 from lm_eval_bias.metrics.student import two_sided
@@ -71,7 +72,7 @@ class Replicates:
         self.measure, self.records, self.replicates = measure, records, replicates
         self.options = options
         self.summary = summarise(measure, list(records), options)
-        others = without_unseen(measure, records, options, errors=False)
+        others = without(WITHOUT_UNSEEN, measure, records, options, errors=False)
         self.others = others or self.summary
 
     @cached_property
