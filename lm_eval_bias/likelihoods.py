@@ -14,6 +14,7 @@ Likelihood = tuple[float, bool]
 """A log-likelihood, and whether the answer is the greedy continuation."""
 
 
+# A float: the harness and its cache hand on pairs of a number and a truth value alone.
 class Read(float):
     """A log-likelihood from the likeliest tokens that a server showed.
 
@@ -47,6 +48,7 @@ class Read(float):
         return -inf if results.how == "unseen" else results
 
 
+# A text: the harness writes it to the samples as one, and its cache keeps what it carries.
 class Thought(str):
     """What a model wrote before its choices were scored. tokens: of the thought, None if unknown, 0
     without one. closed: whether that has an end."""

@@ -16,7 +16,7 @@ FIRST = "first_documents"
 
 
 class Documents(list):
-    """A split of a data set: a list with `features`, since a `datasets.Dataset` is slow."""
+    """A split: the harness asks for its `features`, and a `datasets.Dataset` is slow."""
 
     @property
     def features(self) -> dict[str, None]:

@@ -287,7 +287,7 @@ class BiasTask(Base):
         ):
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
-        for problem in problems(self.measure, self.eval_docs.features):
+        for problem in problems(self.measure, self.features):
             raise UsageError(f"{self.task_name}: {problem}")
         lm: Any = getattr(kwargs.get("chat_template"), "__self__", None)
         if why := getattr(lm, "refusal", lambda task: None)(self):
