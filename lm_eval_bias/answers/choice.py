@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from .refusal import is_refusal, without_refusals
-from .statement import OPEN, GrammarToken, Labels, Mention, affirms, mentions_in, sentences
+from .statement import OPEN, GrammarToken, Labels, Mention, affirmed, mentions_in, sentences
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules
 from .vocabulary import patterns
@@ -86,7 +86,7 @@ def chosen(text: str, labels: Labels) -> str | None:
     cut = sentences(_without_list(text, labels), labels)
     *earlier, last = [mentions_in(sentence, labels) for sentence in cut] or [[]]
     mentions = list(chain.from_iterable(earlier))
-    if cut and _is_cut_off(cut[-1], last, affirms(mentions)):
+    if cut and _is_cut_off(cut[-1], last, bool(affirmed(mentions))):
         mentions = [m for m in mentions if m.weight > (cut[-1][0].kind == "but")]
     else:
         mentions += last
@@ -208,19 +208,19 @@ def _verdict(mentions: list[Mention], neither: str) -> str | None:
         for status in ("denied", "hedged", "affirmed")
     )
     opened = OPEN in named
-    affirmed = [m for m in mentions if m.status == "affirmed" and m.label != OPEN]
-    if not affirmed:
+    stated = affirmed(mentions)
+    if not stated:
         if opened or len(denied - {OPEN}) > 1:
             return OPEN if opened or neither in denied else neither
         return hedged.pop() if len(hedged) == 1 else None
-    heaviest = max(m.weight for m in affirmed)
-    best = {m.label for m in affirmed if m.weight == heaviest}
+    heaviest = max(m.weight for m in stated)
+    best = {m.label for m in stated if m.weight == heaviest}
     if len(best) > 1 or (heaviest < 3 and len(named - {OPEN}) > 1):
         return OPEN if opened else None
     (label,) = best
     doubted = mentions[-1].status == "asked" and mentions[-1].label == label
     if heaviest < 3 and (opened or doubted):
         return None  # "Both. Comedy.", "Then comedy. Is it?"
-    if affirmed[0].weight == 2 and affirmed[0].label != label:
+    if stated[0].weight == 2 and stated[0].label != label:
         return None  # "Comedy. So it is a tragedy."
     return label

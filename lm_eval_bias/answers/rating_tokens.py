@@ -162,17 +162,18 @@ def _token(m: re.Match[str], scale: float) -> Token:
 
 def _number(m: re.Match[str], scale: float) -> Token:
     """A number, a fraction, the middle of a range, or "code"."""
+    code = Token("code", m.group(), *m.span())
     value = value_of(m["number"]) + (0.5 if m["half"] else 0)
     base = value_of(m["base"]) if m["base"] else None
     if base and m.end() == len(m.string) and f"{scale:g}".startswith(m["base"]) and value > base:
         base = scale  # "75 out of 1", cut off
     if base not in (None, *_BASES):
-        return Token("code", m.group(), *m.span())
+        return code
     half = 0.0
     if m["second"]:
         half = (value_of(m["second"]) - value) / 2
         if half <= 0 and m["link"] == "-":
-            return Token("code", m.group(), *m.span())  # "we lost 3-1"
+            return code  # "we lost 3-1"
         near = m["link"].strip() != "or" or half <= (base or scale) / 20
         if half <= 0 or not near:
             end = m.end("half") if m["half"] else m.end("number")

@@ -83,8 +83,8 @@ def sentences(text: str, labels: Labels) -> list[list[GrammarToken]]:
     return [sentence for sentence in cut if sentence]
 
 
-def affirms(mentions: list[Mention]) -> bool:
-    return any(m.status == "affirmed" and m.label != OPEN for m in mentions)
+def affirmed(mentions: list[Mention]) -> list[Mention]:
+    return [m for m in mentions if m.status == "affirmed" and m.label != OPEN]
 
 
 class _Sentence:
@@ -132,7 +132,7 @@ class _Sentence:
         names = _meant(token, status, self.labels)
         new = [Mention(name, status, weight) for name in names]
         self.mentions += new
-        self.affirms |= affirms(new)
+        self.affirms |= bool(affirmed(new))
         self.concludes |= status == "affirmed" and weight > 2
         self.aside |= meaning == "subject_of"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from lm_eval.models.utils import has_bos_prefix
+from lm_eval.models.utils import chunks, has_bos_prefix
 
 AT_A_TIME = 2048
 """Texts per call of the tokenizer, which bounds its memory."""
@@ -42,8 +42,7 @@ class Encoder:
 
     def batch(self, texts: Sequence[str], special: bool) -> list[bytes]:
         encoded: list[bytes] = []
-        for first in range(0, len(texts), AT_A_TIME):
-            part = list(texts[first : first + AT_A_TIME])
+        for part in chunks(texts, AT_A_TIME):
             ids = self.tokenizer(part, add_special_tokens=special, verbose=False)["input_ids"]
             encoded += map(packed, ids)
         return encoded

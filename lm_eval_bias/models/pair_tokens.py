@@ -5,6 +5,8 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from lm_eval.models.utils import chunks
+
 from lm_eval_bias.harness.whole_prompt import WholePrompt
 from lm_eval_bias.usage import UsageError
 
@@ -39,8 +41,7 @@ def encode_pairs(
     tokens = PairTokens([b""] * len(pairs), [b""] * len(pairs))
     merged: list[Pair] = []
     too_long = 0
-    for first in range(0, len(order), 2 * AT_A_TIME):
-        part = order[first : first + 2 * AT_A_TIME]
+    for part in chunks(order, 2 * AT_A_TIME):
         encoded = _encoded(encoder, [pairs[i] for i in part], prefix, bos, merged, whole)
         inputs: dict[bytes, bytes] = {}
         for i, (context, continuation) in zip(part, encoded, strict=True):
