@@ -1,6 +1,5 @@
 """Draw an exhibit: one function from rows to SVG, and the files that it is written as."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -39,11 +38,11 @@ def svg(
     topic. description: alternative text. source, n: shown below. model: the key of the names of
     several models. Raises ValueError that says why nothing can be drawn.
     """
-    specification, notes = chart(plan(exhibit, rows, model, width))
-    drawn = drawing.call("vegalite_to_svg", specification, allowed_base_urls=[])
+    planned = plan(exhibit, rows, model, width)
+    drawn = drawing.call("vegalite_to_svg", chart(planned), allowed_base_urls=[])
     across, high = map(float, re.findall(r' (?:width|height)="([\d.]+)"', drawn)[:2])
     wide = max(across, width)
-    notes += [f"n = {n}"] * bool(n)
+    notes = [*planned.notes, *[f"n = {n}"] * bool(n)]
     about = escape(". ".join([shortened(description, 2000), *notes]))
     heading = visible(heading or exhibit.topic)
     caption = visible(exhibit.caption) * (exhibit.caption != heading)
@@ -98,12 +97,12 @@ class Drawn:
     def _repr_svg_(self) -> str:
         return str(self.files[".svg"])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the file that the path ends like."""
-        endings = [ending for ending in self.files if os.fspath(path).endswith(ending)]
-        if not endings:
-            raise UsageError(f"{path}: expected a file {', '.join(self.files)}")
-        writing.whole(Path(path), self.files[max(endings, key=len)])
+        for ending in sorted(self.files, key=len, reverse=True):
+            if str(path).endswith(ending):
+                return writing.whole(Path(path), self.files[ending])
+        raise UsageError(f"{path}: expected a file {', '.join(self.files)}")
 
 
 def _pdf(figure: str) -> bytes:

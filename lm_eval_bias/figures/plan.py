@@ -14,74 +14,81 @@ MARKS = 6000
 """Nobody can read a figure of more marks."""
 MISSING = "×"
 Item = dict[str, Any]
-"""What is drawn of a row. f, s, k, r: indices of its panel, series, category, and row of a heat
-map. v: value. l, h: interval. a, b: from and to. Numbers that are lacking are None. t: its text,
+"""What is drawn of a row. panel, series, name (on the axis), row (of a heat map): indices of
+labels. v: value. l, h: interval. a, b: from and to. Numbers that are lacking are None. t: text,
 MISSING where the value is lacking."""
 
 
 class Plan(NamedTuple):
-    """What to draw. panels, series, names, downs: the labels that items have the indices of, [""]
-    for a single one. titles: by key. width: of the figure, in pixels."""
+    """What to draw. labels: those that items have the indices of, [""] for a single one. titles: by
+    key. notes explain signs. width: of the figure, in pixels."""
 
     figure: Figure
     items: list[Item]
-    panels: list[str]
-    series: list[str]
-    names: list[str]
-    downs: list[str]
+    labels: dict[str, list[Any]]
     titles: Mapping[Any, str]
+    notes: list[str]
     width: float
 
 
-def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None, width: float) -> Plan:
+def plan(
+    exhibit: Exhibit, rows: Sequence[Mapping[Any, Any]], model: str | None, width: float
+) -> Plan:
     """What to draw. model: the key of the names of several models. Raises ValueError if nothing
     can be drawn."""
     figure = exhibit.figure
-    if figure is None:
-        raise ValueError("it is a table alone")
-    kind, colour, down = figure.kind, figure.colour, None
-    name: str | None = figure.x
-    keys = {"v": figure.y, "l": figure.low, "h": figure.high}
+    assert figure, "it is a table alone"
+    if len(rows) > MARKS:
+        raise ValueError(f"it would have {len(rows):,} marks, more than {MARKS:,}")
+    kind = figure.kind
     if kind == "points":
-        name, keys["v"] = figure.y, figure.x
-    elif kind == "heatmap":
-        down, colour, keys["v"] = figure.y, None, figure.colour
+        figure = figure._replace(x=figure.y, y=figure.x)
+    numbers = {"v": figure.y, "l": figure.low, "h": figure.high}
+    used: dict[str, list[Any]] = {
+        "panel": [figure.facet, model],
+        "series": [figure.colour],
+        "name": [figure.x],
+    }
+    if kind == "heatmap":
+        used["series"], used["row"], numbers["v"] = [], [figure.y], figure.colour
     elif kind == "boxes":
-        keys = dict(zip("lavbh", figure.five or (), strict=True))
+        numbers = dict(zip("lavbh", figure.five or (), strict=True))
     elif kind in ("histogram", "scatter"):
-        name, keys = None, {"v": figure.y, "a": figure.x, "b": figure.to or figure.x}
-    facets = [figure.facet, model]
-    if figure.model == "colour" and not colour:
-        colour = facets.pop()
+        used["name"] = []
+        numbers = {"v": figure.y, "a": figure.x, "b": figure.to or figure.x}
+    if figure.model == "colour" and not figure.colour:
+        used["series"] = [used["panel"].pop()]
+    items: list[Item] = [
+        {letter: known(row.get(key)) for letter, key in numbers.items()} for row in rows
+    ]
+    labels = {}
+    for field, keys in used.items():
+        indices, labels[field] = _labels(rows, keys, figure.order)
+        for item, index in zip(items, indices, strict=True):
+            item[field] = index
+    if used["name"] and len({tuple(map(item.get, used)) for item in items}) < len(items):
+        raise ValueError("several rows have the same place in the figure")
     units = {column.name: column.unit for column in exhibit.columns}
-    used = facets, [colour], [name], [down]
-    places, labels = zip(*(_labels(rows, keys, figure.order) for keys in used), strict=True)
-    items = []
-    for row, *place in zip(rows, *places, strict=True):
-        item: Item = dict(zip("fskr", place, strict=True))
-        item |= {letter: known(row.get(key)) for letter, key in keys.items()}
+    for item, row in zip(items, rows, strict=True):
         blank = row.get(figure.mask) is True
         if blank or None in (item.get("a", 0), item.get("b", 0)):
             item["v"] = None
-        label = "" if row.get(figure.label) is None else shortened(row[figure.label], LABEL)
-        lacks = item["v"] is None
-        number = MISSING if lacks else number_text(item["v"], units.get(keys["v"] or "", ""))
-        texts = {"bars": number, "stacked": number + label, "heatmap": label or number}
-        item["t"] = "" if blank else MISSING if lacks else texts.get(kind, label)
-        items.append(item)
+        label = row.get(figure.label)
+        text = "" if label is None else shortened(label, LABEL)
+        number = number_text(item["v"] or 0, units.get(numbers["v"] or "", ""))
+        texts = {"bars": number, "stacked": number + text, "heatmap": text or number}
+        missing = "" if blank else MISSING
+        item["t"] = missing if item["v"] is None else texts.get(kind, text)
     if all(item["v"] is None for item in items):
         raise ValueError("no row has a number")
-    if len(items) > MARKS:
-        raise ValueError(f"it would have {len(items):,} marks, more than {MARKS:,}")
-    if name and len(set(zip(*places, strict=True))) < len(items):
-        raise ValueError("several rows have the same place in the figure")
     titles = {
         column.name: shortened(column.title, LONGEST)
         + f" ({column.unit})" * bool(unit_text(column.unit))
         for column in exhibit.columns
     }
-    panels, series, names, downs = labels
-    return Plan(figure, items, panels, series, names, downs, defaultdict(str, titles), width)
+    lacking = sum(item["t"] == MISSING for item in items)
+    notes = [f"Without a number: {lacking}"] * bool(lacking)
+    return Plan(figure, items, labels, defaultdict(str, titles), notes, width)
 
 
 def _labels(

@@ -298,7 +298,8 @@ def test_names_of_one_place_are_apart_however_alike_they_look():
 
 def test_the_order_is_the_one_that_is_given():
     figure = BARS._replace(order={"group": ("Race", "Age", "none such")})
-    assert plan(exhibit(figure), values(1, 2, 3), None, PAGE).names == ["Race", "Age", "Gender"]
+    labels = plan(exhibit(figure), values(1, 2, 3), None, PAGE).labels
+    assert labels["name"] == ["Race", "Age", "Gender"]
 
 
 @pytest.mark.parametrize(
@@ -311,8 +312,8 @@ def test_the_order_is_the_one_that_is_given():
 )
 def test_models_are_told_apart_as_the_figure_says(more, series, panels):
     rows = [{**row, "model": model} for model in "AB" for row in values(1, 2, 3, who="x")]
-    planned = plan(exhibit(BARS._replace(**more)), rows, "model", PAGE)
-    assert (planned.series, planned.panels) == (series, panels)
+    labels = plan(exhibit(BARS._replace(**more)), rows, "model", PAGE).labels
+    assert (labels["series"], labels["panel"]) == (series, panels)
 
 
 def test_each_panel_has_its_own_categories():
@@ -328,7 +329,6 @@ def test_each_panel_has_its_own_categories():
     [
         (BARS, [], "no row has a number"),
         (BARS, values(None, float("nan")), "no row has a number"),
-        (None, values(1), "it is a table alone"),
         (BARS, values(1) + values(2), "several rows have the same place in the figure"),
         (Figure("scatter", "x", "y"), [{"x": 1, "y": None}], "no row has a number"),
         (Figure("histogram", "from", "n", to="to"), [{"from": 1, "n": 2}], "no row has a number"),
