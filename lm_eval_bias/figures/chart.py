@@ -1,7 +1,7 @@
 """Each kind of figure as a Vega-Lite chart.
 
-No text of a row is an expression, a field, or a value that Vega sorts by: the fields are those of
-`plan.Item`, and labels are parameters in which axes and legends look up an index.
+No text of a row is an expression or a field: fields are those of `plan.Item`, and axes and legends
+look up labels in parameters, by index.
 """
 
 from itertools import chain
@@ -60,7 +60,7 @@ def chart(plan: Plan) -> Spec:
 
 
 def _room(plan: Plan, beside: float, least: float = 130) -> tuple[int, float]:
-    """The columns of panels, and the width of one. beside: of what stands left and right of it."""
+    """The columns of panels, and the width of one. beside: pixels left and right of it."""
     room = plan.width - 20  # an axis' last label stands over its end
     half = (room - GAP) / 2 - beside
     two = len(plan.labels["panel"]) > 1 and half >= least
@@ -97,7 +97,7 @@ def _series(plan: Plan) -> Spec:
 
 
 def _on(colour: str) -> Spec:
-    """Black or white, whichever has more contrast on the colour that an expression gives."""
+    """Black or white, whichever has more contrast. colour: an expression."""
     white = f"contrast({colour}, 'white') > contrast({colour}, 'black')"
     return {"expr": f"datum.v === null ? '{INK}' : {white} ? 'white' : 'black'"}
 

@@ -59,7 +59,7 @@ def svg(
 
 
 def _lines(texts: Sequence[tuple[str, int]], top: float, width: float) -> tuple[str, float]:
-    """Texts with the sizes of their letters, from a height on, and where they end."""
+    """Texts with their font sizes, below each other, and where they end."""
     written = ""
     for text, size in texts:
         for line in wrapped(text, width - 30, size):
@@ -73,8 +73,7 @@ def _lines(texts: Sequence[tuple[str, int]], top: float, width: float) -> tuple[
 def files(
     exhibit: Exhibit, rows: Sequence[Row], serif: bool = False, **words: Any
 ) -> dict[str, str | bytes]:
-    """The figure as files, by their endings: for two columns of a paper, and drawn again for one.
-    serif: for papers in Times."""
+    """The figure as files, by their endings. serif: for papers in Times."""
     page, column = (
         svg(exhibit, rows, **words, width=width).replace(FONT, SERIF if serif else FONT)
         for width in (PAGE, COLUMN)

@@ -20,8 +20,8 @@ MISSING where the value is lacking."""
 
 
 class Plan(NamedTuple):
-    """What to draw. labels: those that items have the indices of, [""] for a single one. titles: by
-    key. notes explain signs. width: of the figure, in pixels."""
+    """labels: by the field of items that has their indices; [""] for a single one. titles: by key.
+    notes: what signs mean. width: of the figure, in pixels."""
 
     figure: Figure
     items: list[Item]
@@ -34,8 +34,7 @@ class Plan(NamedTuple):
 def plan(
     exhibit: Exhibit, rows: Sequence[Mapping[Any, Any]], model: str | None, width: float
 ) -> Plan:
-    """What to draw. model: the key of the names of several models. Raises ValueError if nothing
-    can be drawn."""
+    """model: the key of the names of several models. Raises ValueError if nothing can be drawn."""
     figure = exhibit.figure
     assert figure, "it is a table alone"
     if len(rows) > MARKS:

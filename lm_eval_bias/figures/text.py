@@ -14,7 +14,7 @@ NARROW, BROAD = "ijl'|!,./:;I[]ft ·", "mwMW%@…—"
 
 
 def wide(text: str, size: float = SIZE) -> float:
-    """The width of a text in Arial, in pixels: about as wide as it is, or somewhat more."""
+    """The width of a text in Arial, in pixels, or somewhat more."""
     widths = (
         300 if c in NARROW else 950 if c in BROAD or c > "\u1100" else 750 if c.isupper() else 560
         for c in text
@@ -46,8 +46,8 @@ def place(items: Sequence[Item], width: float, height: float) -> int:
     """Place the labels of points so that none covers another, its line or a point.
 
     items: each with x and y, pixels from the left and the top, and a text t. Those that have room
-    get p and q, where the label stands, and its side of the point, -1 for the left. What is
-    farthest from the middle comes first: a reader looks for it. Returns how many have no room.
+    get p and q, where the label stands, and its side of the point, -1 for the left. The outermost
+    come first: a reader looks for them. Returns how many have no room.
     """
     taken = [(item["x"] - 3, item["y"] - 3, item["x"] + 3, item["y"] + 3) for item in items]
     left_out = 0
