@@ -166,6 +166,13 @@ def test_a_heading_is_broken_into_lines_and_not_cut():
     assert "Bias" in texts(svg)
 
 
+def test_labels_of_an_axis_have_room_in_a_font_that_is_wider_than_arial():
+    """In DejaVu Sans this label is 97 pixels long, in Arial 86; it ends 7 from the axis."""
+    svg = drawn(BARS, [{"group": "skin complexion", "value": 1}], VALUE)
+    axis = float(re.search(r'<g fill="none" [^>]*translate\(([\d.]+),', svg)[1])
+    assert axis >= 97 + 7
+
+
 # ---- Numbers
 
 
