@@ -129,7 +129,7 @@ def test_the_release_workflow_does_what_setup_cfg_and_the_docs_say(root, package
 
 def test_the_test_workflow_does_what_ci_run_does(root):
     (job,) = yaml.safe_load((root / ".github/workflows/test.yml").read_text())["jobs"].values()
-    targets = re.findall("^make (.+)", (root / ".ci/run").read_text(), re.M)
+    targets = re.findall("^make ([a-z-]+)$", (root / ".ci/run").read_text(), re.M)
     assert len(targets) > 3 and job["strategy"]["matrix"]["target"] == targets
     assert job["steps"][-1]["run"] == "make ${{ matrix.target }}"
 
