@@ -732,12 +732,9 @@ class Real:
         ways = {"continue_final_message": True} if begun else {"add_generation_prompt": True}
         text = self.tokenizer.apply_chat_template(body["messages"], tokenize=False, **ways)
         ids = self.tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
-        logits = self.model(ids).logits[0, -1]
-        values, tokens = logits.log_softmax(-1).topk(body["top_logprobs"])
-        shown = [
-            {"token": self.tokenizer.decode([t]), "logprob": v}
-            for v, t in zip(values.tolist(), tokens.tolist(), strict=True)
-        ]
+        top = self.model(ids, logits_to_keep=1).logits[0].log_softmax(-1).topk(body["top_logprobs"])
+        pairs = zip(self.tokenizer.batch_decode(top.indices.T), *top.values.tolist(), strict=True)
+        shown = [{"token": token, "logprob": logprob} for token, logprob in pairs]
         return {**showing(*shown), "usage": {"prompt_tokens": ids.shape[1]}}
 
 
