@@ -3,7 +3,6 @@
 import argparse
 import sys
 import textwrap
-from functools import partial
 from pathlib import Path
 
 from lm_eval_bias import catalogue
@@ -34,7 +33,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     finished.add_tasks(parser)
     add("--no_figures", action="store_true", help="without figures and the extra `report`")
-    add("--serif", action="store_true", help="figures in Times or a font like it")
     add(
         "--latex_papers",
         action="store_true",
@@ -57,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{lacking[0]} Or leave them out with --no_figures.")
         from lm_eval_bias.figures import draw
 
-        drawing = partial(draw.files, serif=arguments.serif)
+        drawing = draw.files
     tests = page.write(
         finished_runs, declared, arguments.output, drawing, arguments.brief, arguments.latex_papers
     )

@@ -192,7 +192,7 @@ def _heatmap(plan: Plan) -> Panel:
     if widest((item["t"] for item in plan.items), SMALL) <= cell - 3:
         ink = _on("scale('fill', datum.v)")
         layers.append(_layer("text", here | {"text": {"field": "t"}}, color=ink))
-    if figure.mask:
+    if any(item["t"] == "" for item in plan.items):
         plan.notes.append(f"Blank: {plan.titles[figure.mask]}")
     return columns, layers, cell * len(names), height * len(rows)
 

@@ -15,7 +15,6 @@ from lm_eval_bias.figures.text import FONT, wrapped
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.usage import UsageError
 
-SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Nimbus Roman', serif"
 PAGE, COLUMN = 672, 322
 """Pixels, 96 to an inch, of the 7 inches of a page of two columns, and of the 3.35 of one."""
 
@@ -46,7 +45,7 @@ def svg(
     about = escape(". ".join([shortened(description, 2000), *notes]))
     heading = visible(heading or exhibit.topic)
     caption = visible(exhibit.caption) * (exhibit.caption != heading)
-    above, top = _lines([(heading, 15 if width == PAGE else 13), (caption, 12)], 0, wide)
+    above, top = _lines([(heading, 14), (caption, 12)], 0, wide)
     texts = [("; ".join(notes), 11), (visible(source), 10)]
     below, bottom = _lines(texts, top + high, wide)
     return (
@@ -70,20 +69,15 @@ def _lines(texts: Sequence[tuple[str, int]], top: float, width: float) -> tuple[
     return written, top + PADDING
 
 
-def files(
-    exhibit: Exhibit, rows: Sequence[Row], serif: bool = False, **words: Any
-) -> dict[str, str | bytes]:
-    """The figure as files, by their endings. serif: for papers in Times."""
-    page, column = (
-        svg(exhibit, rows, **words, width=width).replace(FONT, SERIF if serif else FONT)
-        for width in (PAGE, COLUMN)
-    )
+def files(exhibit: Exhibit, rows: Sequence[Row], **words: Any) -> dict[str, str | bytes]:
+    """The figure as files, by their endings."""
+    page, column = (svg(exhibit, rows, **words, width=width) for width in (PAGE, COLUMN))
     white = page.replace("<title", '<rect width="100%" height="100%" fill="white"/><title', 1)
     return {
         ".svg": page,
         ".png": drawing.call("svg_to_png", white, scale=2),
-        ".pdf": _pdf(page),
         "-column.pdf": _pdf(column),
+        ".pdf": _pdf(page),
     }
 
 
@@ -98,9 +92,9 @@ class Drawn:
 
     def save(self, path: str | Path) -> None:
         """Write the file that the path ends like."""
-        for ending in sorted(self.files, key=len, reverse=True):
+        for ending, content in self.files.items():
             if str(path).endswith(ending):
-                return writing.whole(Path(path), self.files[ending])
+                return writing.whole(Path(path), content)
         raise UsageError(f"{path}: expected a file {', '.join(self.files)}")
 
 

@@ -1,7 +1,6 @@
 """The process that draws: V8 ends its process where it gets no memory."""
 
 import pickle
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -39,22 +38,19 @@ class Drawing:
             finally:
                 timer.cancel()
         except Exception as failure:  # such as half an answer, and no memory for one
-            status = self.end()
-            died = signal.strsignal(-status) if status < 0 else failure
-            self.why = f"the process that draws figures ended ({died})"
+            self.end()
+            self.why = "the process that draws figures ended"
             raise ValueError(self.why) from failure
         if isinstance(answer, ValueError):
             raise answer
         return answer
 
-    def end(self) -> int:
-        """End the process; the next call starts another. Returns its exit status."""
+    def end(self) -> None:
+        """End the process; the next call starts another."""
         process, self.why, self.process = self.process, "", None
-        if process is None:
-            return 0
-        process.kill()
-        process.communicate()
-        return process.returncode
+        if process:
+            process.kill()
+            process.communicate()
 
 
 drawing = Drawing()

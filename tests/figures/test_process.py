@@ -14,7 +14,8 @@ from lm_eval_bias.show.folder import Folder
 from tests.hostile import run_of
 
 SCORES = [{"pair": "a, b", "dimension": "c", "bias_score": 0.5}]
-LACKING = "Figures are missing: the process that draws figures ended "
+ENDED = "the process that draws figures ended"
+LACKING = f"Figures are missing: {ENDED}. "
 
 
 @pytest.fixture
@@ -37,26 +38,26 @@ def html(folder):
 
 
 @pytest.mark.parametrize(
-    "program, why",
+    "program",
     [
-        ("import os; os.kill(os.getpid(), 5)", "Trace/breakpoint trap"),
-        ("raise MemoryError", "Ran out of input"),
-        ("import time; time.sleep(600)", "Killed"),
-        ("import signal; print('no answer', flush=True); signal.pause()", "Killed"),
+        "import os; os.kill(os.getpid(), 5)",
+        "raise MemoryError",
+        "import time; time.sleep(600)",
+        "import signal; print('no answer', flush=True); signal.pause()",
     ],
 )
-def test_pages_without_figures_say_so(program, why, runs, tmp_path, monkeypatch, command):
+def test_pages_without_figures_say_so(program, runs, tmp_path, monkeypatch, command):
     """And none of the program that draws is left."""
     child(monkeypatch, tmp_path, program)
     if "sleep" in program:
         monkeypatch.setattr(process, "SECONDS", 0.2)
     status, out, error = command("report", runs, "-o", tmp_path / "out")
     assert status == UNDRAWN and "index.html" in out
-    assert error.count(f"{LACKING}({why}). ") == 1 == len(error.splitlines())
+    assert error.count(LACKING) == 1 == len(error.splitlines())
     pages = html(tmp_path / "out")
-    assert pages["index.html"].count(f"{LACKING}({why}). ") == 1
+    assert pages["index.html"].count(LACKING) == 1
     for page in pages.values():
-        assert page.count(f"could not be drawn: the process that draws figures ended ({why})") == 1
+        assert page.count(f"could not be drawn: {ENDED}") == 1
     assert (tmp_path / "out" / "tables").is_dir() and not (tmp_path / "out" / "figures").exists()
     assert process.drawing.process is None
 
