@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, writing
 from lm_eval_bias.results.runs import Place, Runs, find, of_model
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from lm_eval_bias.figures.draw import Drawn
 
 FilePath = str | Path
 
@@ -57,6 +55,23 @@ def compare(runs: Runs, first: str, second: str) -> DataFrame:
     return frames.differences(comparison.comparison(one, two, names, runs.answers))
 
 
+class Drawn:
+    """A figure as files, by their endings."""
+
+    def __init__(self, files: Mapping[str, str | bytes]) -> None:
+        self.files = files
+
+    def _repr_svg_(self) -> str:
+        return str(self.files[".svg"])
+
+    def save(self, path: FilePath) -> None:
+        """Write the file that the path ends like."""
+        for ending, content in self.files.items():
+            if str(path).endswith(ending):
+                return writing.whole(Path(path), content)
+        raise UsageError(f"{path}: expected a file {', '.join(self.files)}")
+
+
 def figure(runs: Runs, task: str, exhibit: str) -> Drawn:
     """A figure of the report, by its name there.
 
@@ -64,7 +79,6 @@ def figure(runs: Runs, task: str, exhibit: str) -> Drawn:
 
     >>> leb.figure(runs, "hbb_ci", "Figure 4").save("figure.pdf")
     """
-    from lm_eval_bias.figures.draw import Drawn
     from lm_eval_bias.show.page_figures import of_exhibit
 
     return Drawn(of_exhibit(_runs(runs), task, exhibit))

@@ -1,19 +1,16 @@
 """Draw an exhibit: one function from rows to SVG, and the files that it is written as."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import writing
 from lm_eval_bias.exhibit import Exhibit, Row
 from lm_eval_bias.figures.chart import PADDING, chart
 from lm_eval_bias.figures.plan import plan
 from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.figures.text import FONT, wrapped
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.usage import UsageError
 
 PAGE, COLUMN = 672, 322
 """Pixels, 96 to an inch, of the 7 inches of a page of two columns, and of the 3.35 of one."""
@@ -33,9 +30,9 @@ def svg(
 ) -> str:
     """The figure of an exhibit, on no ground, in the colour of the text around it.
 
-    rows: from `exhibit.rows`. name: an id, unique on the page. heading: by default the exhibit's
-    topic. description: alternative text. source, n: shown below. model: the key of the names of
-    several models. Raises ValueError that says why nothing can be drawn.
+    rows: from `exhibit.rows`. name: an id, unique on the page. description: alternative text.
+    source, n: shown below. model: the key of the names of several models. Raises ValueError that
+    says why nothing can be drawn.
     """
     planned = plan(exhibit, rows, model, width)
     drawn = drawing.call("vegalite_to_svg", chart(planned), allowed_base_urls=[])
@@ -43,7 +40,7 @@ def svg(
     wide = max(across, width)
     notes = [*planned.notes, *[f"n = {n}"] * bool(n)]
     about = escape(". ".join([shortened(description, 2000), *notes]))
-    heading = visible(heading or exhibit.topic)
+    heading = visible(heading)
     caption = visible(exhibit.caption) * (exhibit.caption != heading)
     above, top = _lines([(heading, 14), (caption, 12)], 0, wide)
     texts = [("; ".join(notes), 11), (visible(source), 10)]
@@ -79,23 +76,6 @@ def files(exhibit: Exhibit, rows: Sequence[Row], **words: Any) -> dict[str, str 
         "-column.pdf": _pdf(column),
         ".pdf": _pdf(page),
     }
-
-
-class Drawn:
-    """A figure as files, by their endings."""
-
-    def __init__(self, files: Mapping[str, str | bytes]) -> None:
-        self.files = files
-
-    def _repr_svg_(self) -> str:
-        return str(self.files[".svg"])
-
-    def save(self, path: str | Path) -> None:
-        """Write the file that the path ends like."""
-        for ending, content in self.files.items():
-            if str(path).endswith(ending):
-                return writing.whole(Path(path), content)
-        raise UsageError(f"{path}: expected a file {', '.join(self.files)}")
 
 
 def _pdf(figure: str) -> bytes:
