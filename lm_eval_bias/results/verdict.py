@@ -145,7 +145,7 @@ def _of_number(
         people, raw = metric, number
     lacking = "no answers that count"
     if people is not metric:
-        lacking = f"there are no answers about {metric.placebos}"
+        lacking = f"there are no answers about {metric.placebos.rstrip(',')}"
     if why := _unusable(run, number, lacking) or _unusable(run, raw, lacking):
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
     null, unit = people.null_value or 0.0, people.unit
