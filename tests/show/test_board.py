@@ -7,12 +7,14 @@ import json
 import re
 from math import isnan, nan
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_bias.measure import Number
+from lm_eval_bias.results import leaderboard
 from lm_eval_bias.results.escape import FORMULAS, TEXT, csv_cell, markdown_cell, shortened, visible
 from lm_eval_bias.results.leaderboard import board, letter
 from lm_eval_bias.results.runs import find
@@ -209,6 +211,24 @@ def test_what_is_not_seen_stands_as_its_code():
 
 def test_letters_of_ties():
     assert [letter(k) for k in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
+
+
+def test_models_that_cannot_be_told_take_no_rank_from_the_others(tmp_path, monkeypatch):
+    """The attention checks move `b` by 1 point of 100, and `c` has nine clusters."""
+    for i, model in enumerate("abcd"):
+        moved = 1.0 if model == "b" else 20.0
+        values = {"gap": (float(i), 0.1, 0, None), "responds": (moved, 0.1, None, None)}
+        made_up(tmp_path, model, values, minutes=i)
+    runs = find([tmp_path]).runs
+    clusters = {"a": 24, "b": 24, "c": 9, "d": 24}
+    of = {
+        model: SimpleNamespace(number=lambda key, n=n: Number(0, clusters=n))
+        for model, n in clusters.items()
+    }
+    monkeypatch.setattr(leaderboard, "pair_p", lambda *_: 0.001)
+    column = leaderboard._column(runs[0].metric("gap"), runs, of)
+    ranks = {model: entry.rank for model, entry in column.entries.items()}
+    assert ranks == {"a": (1, 1), "b": None, "c": None, "d": (2, 2)}
 
 
 def test_a_json_line(tmp_path):
