@@ -274,7 +274,9 @@ def _filled(note: str) -> str:
 
 def _row(made: plan.SizePlan, wanted: float, total: int, unit: str) -> tuple[str, ...]:
     """The cells from WIDTH NOW on. total: documents."""
-    now, wide, least = (number_text(width, unit) for width in (made.width, wanted, made.at_full))
+    beside = [made.at_full - wanted]  # so that these two are told apart
+    widths = made.width, wanted, made.at_full
+    now, wide, least = (number_text(width, unit, beside) for width in widths)
     if made.documents:
         return now, wide, f"{made.documents:,}", ""
     return now, wide, "too few", f"with all {total:,} the width is {least} or less"
