@@ -88,8 +88,9 @@ def _answers(sample: Json, item: str) -> Iterator[Json]:
         return
     prompt = sample["arguments"]["gen_args_0"]["arg_0"]
     for answer, read in zip(sample["resps"][0], sample["filtered_resps"][0], strict=True):
-        text = reasons(without_reasoning(answer) or "", doc["text"], prompt)
-        if text and read not in (REFUSED, CUT_OFF):
+        if read not in (REFUSED, CUT_OFF) and (
+            text := reasons(without_reasoning(answer) or "", doc["text"], prompt)
+        ):
             yield {**about, "text": text}
 
 

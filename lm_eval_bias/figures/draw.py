@@ -21,7 +21,7 @@ def svg(
     rows: Sequence[Row],
     *,
     name: str,
-    heading: str = "",
+    heading: str,
     description: str = "",
     source: str = "",
     n: str = "",

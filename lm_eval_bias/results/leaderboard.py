@@ -176,12 +176,17 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
     if not replicated or direction(metric) is None or not measured(metric):
         return column
     runs_of = [replicated[model] for model in entries]
-    values = np.array([nan] * len(entries))
-    for i, run in enumerate(run for run in runs if run.model in entries):
-        number = entries[run.model].number
-        enough = (runs_of[i].number(key).clusters or 0) >= FEWEST_CLUSTERS
-        if enough and number.low < number.high and not unresponsive(run):
-            values[i] = badness(number.value, metric)
+    deaf = {run.model for run in runs if unresponsive(run)}
+    values = np.array(
+        [
+            badness(number.value, metric)
+            if number.low < number.high
+            and (own.number(key).clusters or 0) >= FEWEST_CLUSTERS
+            and model not in deaf
+            else nan
+            for (model, (number, *_)), own in zip(entries.items(), runs_of, strict=True)
+        ]
+    )
     ranked = np.flatnonzero(np.isfinite(values))
     if len(ranked) < 2:
         return column

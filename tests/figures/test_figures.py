@@ -26,7 +26,7 @@ def exhibit(figure, *columns, caption="What is shown"):
 
 
 def drawn(figure, rows, *columns, **words):
-    return figures.svg(exhibit(figure, *columns), rows, name="one", **words)
+    return figures.svg(exhibit(figure, *columns), rows, name="one", **{"heading": "Bias", **words})
 
 
 def nodes(svg, tag):
@@ -147,7 +147,7 @@ def test_a_figure_has_a_name_and_is_safe_whatever_its_texts(kind):
 def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
     """7 inches are 504 points and, at two of 96 to an inch, 1344 pixels; 3.35 are 241.5 points."""
     figure, rows = EVERY["bars"]
-    found = figures.files(exhibit(figure, VALUE), rows, name="one")
+    found = figures.files(exhibit(figure, VALUE), rows, name="one", heading="Bias")
     assert list(found) == [".svg", ".png", "-column.pdf", ".pdf"]
     assert found[".png"].startswith(b"\x89PNG")
     assert struct.unpack(">I", found[".png"][16:20]) == (1344,)
@@ -158,7 +158,8 @@ def test_files_are_as_wide_as_a_page_and_a_column_of_a_paper():
 
 def test_a_heading_is_broken_into_lines_and_not_cut():
     words = " ".join(f"word{i}" for i in range(60))
-    svg = figures.svg(exhibit(BARS, VALUE, caption=words), values(1, 2), name="one", width=COLUMN)
+    asked = exhibit(BARS, VALUE, caption=words)
+    svg = figures.svg(asked, values(1, 2), name="one", heading="Bias", width=COLUMN)
     assert " ".join(text for text in texts(svg) if text.startswith("word")) == words
 
 
