@@ -241,14 +241,20 @@ class ChatLogprobs(LocalChatCompletion):
         self, questions: Sequence[T], ask: Callable[[T], Awaitable[None]], disable: bool = False
     ) -> None:
         """Ask side by side, but the first question alone: what is wrong with a server is found by
-        few calls. Where the budget has no room for others they stay unanswered, with a warning."""
+        few calls. Where the budget has no room for others they stay unanswered, with a warning.
+        After an error none is begun, and those that were end: their answers are paid for."""
         at_once, self._probing = asyncio.Semaphore(self.server.at_once), asyncio.Lock()
+        errors = list[Exception]()
 
         async def ask_one(question: T) -> bool:
             async with at_once:
                 try:
+                    if errors:
+                        return False
                     await ask(question)
-                except Spent:
+                except Exception as error:
+                    if not isinstance(error, Spent):
+                        errors.append(error)
                     return False
             bar.set_postfix_str(self.server.spent, refresh=False)
             bar.update()
@@ -261,6 +267,8 @@ class ChatLogprobs(LocalChatCompletion):
 
         with tqdm(total=len(questions), desc=f"Asking {self.model}", disable=disable) as bar:
             answered = asyncio.run(ask_all())
+        if errors:
+            raise errors[0]
         if not all(answered):
             text = (
                 f"{self.NAME}: max_cost is reached ({self.server.spent}), so "
