@@ -178,12 +178,16 @@ class Pair(NamedTuple):
         old, new = (np.array(side.records, dtype=object) for side in self.runs)
         if len(new) > 10_000:
             return []
+        run, (name, group) = self.runs[1], key
+        metric = run.measure.metric(name)
+        alone = metric if group else metric._replace(by=None)
+        measure = run.measure._replace(metrics=[alone], tabled=[])
 
         def bad(again: Ints) -> float:
-            run, records = self.runs[1], new.copy()
+            records = new.copy()
             records[again] = old[again]
-            summary = run.measure.summary(records.tolist(), errors=False, **run.options)
-            return badness(summary.number(key).value, run.measure.metric(key[0]))
+            summary = measure.summary(records.tolist(), errors=False, **run.options)
+            return badness(summary.number(key).value, metric)
 
         parts = [np.argsort([*map(str, new)])]
         with logging_disabled():

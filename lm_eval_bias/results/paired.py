@@ -116,6 +116,7 @@ def paired(measure: Measure, runs: Sequence[Rows], options: Options) -> list[Rep
     if any(own != names[0] for own in names):
         raise UsageError("the runs have different clusters, so they cannot be paired")
     own = {key: value for key, value in options.items() if key != WORDING}
+    measure = measure._replace(counted=measure.counted._replace(tables=None))  # which take long
     with logging_disabled(), explained():
         return [
             Replicates(measure, records, own, replicate)

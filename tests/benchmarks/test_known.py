@@ -110,8 +110,12 @@ def test_the_share_is_that_of_the_harness_where_no_pair_is_tied(asked):
     assert run.number("stereotype_share").clusters == 16  # four pairs of each group
 
 
-def test_models_without_meaning_are_asked_as_the_harness_asks(asked, benchmark_named, tmp_path):
+def test_models_without_meaning_are_asked_as_the_harness_asks(
+    asked, benchmark_named, tmp_path, monkeypatch
+):
     run, null_models = asked(stereotypes), benchmark_named("null_models")
+    manager, own = null_models.TaskManager, {"include_path": tmp_path, "include_defaults": False}
+    monkeypatch.setattr(null_models, "TaskManager", lambda **_: manager(**own))  # not thousands
     questions = null_models.Questions(TASK, include_path=tmp_path)
     rows = questions.asked.rows
     scores = np.array([stereotypes(row.continuation) for row in rows])
