@@ -481,6 +481,8 @@ def _is_lost(answer: Any) -> bool:
 CHECK = "check"
 """A document's column, [name, values] of an attention check: a value from -1, wrong, to 1, right,
 of each answer, in a list for each question that is answered apart. A record's: the name."""
+BEFORE_CHECKS = 600
+"""The checks of a task stand behind so many documents, so that most parts of it have them."""
 RESPONDS = Metric(
     "responds",
     "points",

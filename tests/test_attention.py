@@ -170,10 +170,12 @@ def test_checks_count_in_no_other_number_and_old_samples_have_none():
         (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, [0.002, 0.006]"),
         (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, [-9.0, 69.0]; 9 checks"),
         (RESPONDS, Number(100, 0, n=9), ""),
-        (RESPONDS, Number(float("nan"), n=0), ""),
+        (RESPONDS, Number(float("nan"), n=0), "no attention check was answered"),
         (None, Number(float("nan")), ""),
     ],
 )
 def test_what_a_model_that_does_not_respond_is_told(metric, number, why):
-    run = SimpleNamespace(metric=lambda name: metric, number=lambda name: number)
+    run = SimpleNamespace(metric=lambda name: metric, number=lambda name: number, options={})
     assert why in unresponsive(run) and bool(why) == bool(unresponsive(run))
+    run.options["items"] = "of a person, which have no checks"
+    assert bool(unresponsive(run)) == (bool(why) and number.n != 0)

@@ -11,7 +11,7 @@ import pytest
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands.plan import whole_task
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset
-from lm_eval_bias.measure import CHECK
+from lm_eval_bias.measure import BEFORE_CHECKS, CHECK
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate
 
@@ -56,9 +56,11 @@ def documents(task):
 
 
 def without_checks(documents):
-    """The attention checks stand at the end."""
+    """The attention checks stand together."""
     kept = [document for document in documents if CHECK not in document]
-    assert kept == documents[: len(kept)]
+    behind = kept[BEFORE_CHECKS:]
+    assert kept[:BEFORE_CHECKS] == documents[:BEFORE_CHECKS][: len(kept)]
+    assert behind == documents[len(documents) - len(behind) :]
     return kept
 
 
@@ -81,8 +83,8 @@ def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     beginning, whole = map(without_checks, asked)
     size = len(beginning)
     assert size == task.config["dataset_kwargs"][FIRST] < len(whole)
-    checks = asked[0][size:]
-    assert len(asked[0]) == task.documents and checks == asked[1][len(whole) :]
+    checks, others = ([doc for doc in docs if CHECK in doc] for docs in asked)
+    assert len(asked[0]) == task.documents and checks == others
     assert 1 <= len(checks) <= 0.03 * size or "mist" in name  # wabt: shorter; aat: few documents
     assert beginning == whole[:size]
     last, following = (
@@ -130,7 +132,7 @@ def test_a_written_list_names_either_group_first_equally_often():
 
 
 def test_a_file_that_makes_fewer_documents_is_asked_whole():
-    """Attention checks stand behind our own documents alone."""
+    """A person's own documents have no attention checks."""
     check = {CHECK: ["a", [[1]]]}
     made = CustomDataset(lambda items=0: [{"i": i} for i in range(5)], checks=lambda: [check])
     for size, expected in ((3, 3), (5, 5), (9, 5)):

@@ -45,7 +45,7 @@ def only_our_tasks():
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("python")
     for name, leaning in (("base", 0.0), ("tuned", 2.0)):
-        leb.evaluate(scripted(name, leaning), TASKS, folder / "runs", name=name, limit=500)
+        leb.evaluate(scripted(name, leaning), TASKS, folder / "runs", name=name, limit=700)
     return folder
 
 
@@ -93,7 +93,7 @@ def test_types_are_the_same_for_every_run_and_for_none(runs, tmp_path):
 
 def test_a_record_is_an_answer_as_it_was_read(place, runs):
     records = runs.records("hbb_ci")
-    assert len(records) == 2 * 500
+    assert len(records) == 2 * 700
     samples = lines_of(written(place / "runs" / "base", "samples_hbb_ci_*"))
     own = records[records["model"] == "base"].reset_index(drop=True)
     read = pd.DataFrame([sample["records"] for sample in samples])

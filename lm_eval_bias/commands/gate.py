@@ -22,6 +22,7 @@ from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import Difference, Reader, difference
 from lm_eval_bias.results.runs import Key, Run, Runs, find, listed
 from lm_eval_bias.results.table import interval_text, number_text, with_unit
+from lm_eval_bias.results.verdict import with_response
 from lm_eval_bias.show.page import markdown, text
 from lm_eval_bias.usage import UsageError
 
@@ -160,7 +161,7 @@ def _judge(arguments: argparse.Namespace, wanted: Rules, finished_runs: Runs, be
             f"{run.model}, {run.task}: {line}"
             for run in runs
             if run.task in tasks
-            for line in run.warnings
+            for line in with_response(run)
         ],
         "Notes": [*finished_runs.notes, *(f"baseline: {note}" for note in before.notes)],
     }

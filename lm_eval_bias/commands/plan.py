@@ -210,8 +210,13 @@ def to_decide(
             f"perhaps not with this benchmark: with all {total:,} documents of {whole} its "
             f"interval may stay at {width}"
         )
-    limit = f" --limit {made.documents}" if made.documents < total else ""
-    return f"at most about {made.documents:,} documents: lm_eval --tasks {whole}{limit}"
+    sizes = [
+        (task.dataset_kwargs[FIRST], name)
+        for name, task in tasks.items()
+        if name.startswith(f"{whole}_") and task.dataset_kwargs.get(FIRST, 0) >= made.documents
+    ]
+    _, size = min(sizes, default=(total, whole))  # a gate passes no part of a task
+    return f"at most about {made.documents:,} documents, so ask {size} in its place"
 
 
 # ---- Its table

@@ -12,6 +12,7 @@ from lm_eval_bias.data.content import plain
 from lm_eval_bias.export.numbers import Result, better, settings, undirected
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.table import interval_text
+from lm_eval_bias.results.verdict import with_response
 from lm_eval_bias.usage import UsageError
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
@@ -39,7 +40,7 @@ def entries(results: Sequence[Result], dataset: str) -> tuple[Entries, list[str]
             f"{interval} ({result.how})",
             f"{n}{run.n:,} documents",
             ", ".join([f"version {run.version}", *options]),
-            *run.warnings,
+            *with_response(run),
         ]
         made.append(
             EvalResultEntry(

@@ -7,7 +7,7 @@ from lm_eval_bias.data.schema import GREATEST
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.runs import Run, check_metrics
 from lm_eval_bias.results.samples import template_name
-from lm_eval_bias.results.verdict import unresponsive
+from lm_eval_bias.results.verdict import with_response
 
 _ROUNDING = 1e-9
 
@@ -95,7 +95,6 @@ def warnings(results: Sequence[Result]) -> list[str]:
     lines = (
         f"{result.run.model}, {result.run.task}: {warning}"
         for result in results
-        for warning in (*result.run.warnings, unresponsive(result.run))
-        if warning
+        for warning in with_response(result.run)
     )
     return list(dict.fromkeys(lines))

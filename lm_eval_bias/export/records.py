@@ -19,6 +19,7 @@ from lm_eval_bias.export.numbers import Result, better, distance, settings, undi
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.results.escape import visible
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.verdict import with_response
 
 Content = dict[str, Any]
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
@@ -210,7 +211,7 @@ def _score(result: Result) -> Content:
         details["confidence_interval"] = f"none: {result.how}"
     if number.n:
         uncertainty["num_samples"] = number.n
-    details |= {f"warning {i}": warning for i, warning in enumerate(result.run.warnings, 1)}
+    details |= {f"warning {i}": warning for i, warning in enumerate(with_response(result.run), 1)}
     return _defined({"score": score, "uncertainty": uncertainty or None, "details": details})
 
 

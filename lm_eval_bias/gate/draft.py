@@ -89,11 +89,15 @@ def _least(
     for run, number in numbers:
         if cause := unresponsive(run):
             raise _NoRule(f"{cause[0].upper()}{cause[1:]}.")
-        error, clusters = _error(metric, run, number, baseline, changes)
+        error, near, clusters = _errors(metric, run, number, baseline, changes)
         if clusters < FEWEST_CLUSTERS:
             why = f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
         elif 0 < error < inf:
-            bounds.append(decidable(error, clusters, alpha))
+            least = decidable(error, clusters, alpha)
+            null = metric.null_value
+            if null is not None and abs(number.value - null) < least:  # it may change sides
+                least = decidable(max(error, near), clusters, alpha)
+            bounds.append(least)
         else:
             why = why or "It has no standard error here."
     if not bounds:
@@ -101,16 +105,16 @@ def _least(
     return bounds
 
 
-def _error(
+def _errors(
     metric: Metric, run: Run, number: Number, baseline: Sequence[Run], changes: Changes
-) -> tuple[float, int]:
-    """The standard error of its paired change, or of the change of independent runs; and the
-    clusters."""
+) -> tuple[float, float, int]:
+    """The standard errors of its paired change and of the sum of both runs, or their largest for
+    independent and for equal runs; and the clusters."""
     clusters = number.clusters or 0
     if before := baseline_of(run, baseline):
         change = changes(run, before, (metric.name, None))
         if change.stderr > 0:
-            return change.stderr, change.clusters
+            return change.stderr, change.total.stderr, change.clusters
     # the standard error that its interval implies
     own = (number.high - number.low) / (2 * student(0.05, max(clusters - 1, 1)))
-    return sqrt(2) * own, clusters
+    return sqrt(2) * own, 2 * own, clusters

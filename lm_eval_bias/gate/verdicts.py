@@ -425,6 +425,8 @@ def _decided(
     """Verdict, reason and what to do. alpha: of the first of Holm's tests."""
     value, bound, unit = test.value, test.bound, verdict.unit_of_difference
     level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
+    if verdict.rule.condition == SIGNIFICANT:
+        level = fails
     low, high = test.shown(level.alpha).tolist()
     verdict.number = verdict.number._replace(low=low, high=high)
     verdict.confidence = 1 - level.alpha
@@ -441,6 +443,8 @@ def _decided(
         least = with_unit(test.interval(fails.alpha)[0] - bound, unit)
         over = "worse" if verdict.rule.condition == SIGNIFICANT else "over its bound"
         reason = f"{over} by {with_unit(value - bound, unit)}, by {least} at least"
+        if verdict.no_pass:
+            reason += f"; nor could it pass: {verdict.no_pass}"
         return FAIL, reason, "see where in the finer numbers: lm-eval-bias report"
     if passes.rejected and verdict.no_pass:
         why = f"the interval keeps the bound, but it cannot pass: {verdict.no_pass}"

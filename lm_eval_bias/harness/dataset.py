@@ -6,7 +6,7 @@ from itertools import product, zip_longest
 from typing import Any, TypeVar
 
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.measure import CHECK
+from lm_eval_bias.measure import BEFORE_CHECKS, CHECK
 from lm_eval_bias.usage import Options, UsageError
 
 Document = dict[str, Any]
@@ -28,7 +28,7 @@ class CustomDataset:
 
     documents: returns dicts with equal keys; gets those metadata and arguments that it has
     parameters for. count: their number, if cheaper. checks: attention checks (`measure.CHECK`) that
-    stand behind our own documents, also of a fixed size; made by a function of the same kind.
+    stand behind the first of our own documents; made by a function of the same kind.
     """
 
     def __init__(
@@ -60,7 +60,8 @@ class CustomDataset:
             raise UsageError(f"no documents match {arguments}")
         empty = dict.fromkeys(documents[0])
         checks = [{**empty, **check} for check in self.checks(metadata)]
-        return {"test": Documents([*documents[: metadata.get(FIRST)], *checks])}
+        asked = documents[: metadata.get(FIRST)]
+        return {"test": Documents([*asked[:BEFORE_CHECKS], *checks, *asked[BEFORE_CHECKS:]])}
 
 
 def _arguments(function: Callable[..., Any], metadata: Options) -> dict[str, Any]:

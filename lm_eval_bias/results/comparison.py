@@ -22,7 +22,14 @@ from lm_eval_bias.results.runs import (
     check_metrics,
     different,
 )
-from lm_eval_bias.results.verdict import QUOTED, UNKNOWN, Verdict, kind, of_difference
+from lm_eval_bias.results.verdict import (
+    QUOTED,
+    UNKNOWN,
+    Verdict,
+    kind,
+    of_difference,
+    with_response,
+)
 from lm_eval_bias.usage import UsageError
 
 
@@ -69,7 +76,7 @@ class Comparison(NamedTuple):
     def warnings(self) -> list[str]:
         lines = []
         for task, pair in self.pairs.items():
-            mine, theirs = pair.one.warnings, pair.two.warnings
+            mine, theirs = with_response(pair.one), with_response(pair.two)
             for line in dict.fromkeys((*mine, *theirs)):
                 name = self.names[line not in mine]
                 both = line in mine and line in theirs
@@ -145,6 +152,7 @@ class Pair(NamedTuple):
     def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
         first, second = self.runs
+        asked = len(self.documents)
         sides = ((self.one, first), (self.two, second))
         split = first.summary.groups if groups else {}
         return [
@@ -156,8 +164,8 @@ class Pair(NamedTuple):
                 [
                     (
                         own.number(key),
-                        kind(run, metric, run.number(*key), group),
-                        "" if group else run.range_text(metric),
+                        kind(run, metric, own.number(key), group, own.number((metric.raw, group))),
+                        run.range_text(metric) if not group and run.n == asked else "",
                     )
                     for run, own in sides
                 ],
@@ -178,10 +186,9 @@ class Pair(NamedTuple):
         old, new = (np.array(side.records, dtype=object) for side in self.runs)
         if len(new) > 10_000:
             return []
-        run, (name, group) = self.runs[1], key
-        metric = run.measure.metric(name)
-        alone = metric if group else metric._replace(by=None)
-        measure = run.measure._replace(metrics=[alone], tabled=[])
+        run = self.runs[1]
+        metric = run.measure.metric(key[0])
+        measure = run.measure._replace(metrics=[metric], tabled=[])
 
         def bad(again: Ints) -> float:
             records = new.copy()
@@ -271,8 +278,9 @@ LEGEND = (
     "Both were asked the same documents, and what a question does to both is no part of the "
     "difference. The error is a jackknife's: the task's own numbers, computed again without the "
     "same clusters of both runs.",
-    "Nearer, farther: to or from the number of a model without bias. Across: on the other side of "
-    "it, whichever is nearer. Where a difference has no error, a dash stands, and the reason.",
+    "Nearer, farther: to or from the number of a model without bias, as the two values lie; the "
+    "leaderboard and the gate test the distance itself. Across: on the other side of it, whichever "
+    "is nearer. Where a difference has no error, a dash stands, and the reason.",
     "The intervals are those of the questions. Other prompts, words and events, and what a sampled "
     "model would answer another time, are covered only as far as questions vary in the same way "
     "(docs/explanation/statistics.md).",

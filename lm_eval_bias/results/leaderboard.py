@@ -243,9 +243,10 @@ LEGEND = (
     "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
     "distance from it is better, whatever the sign. 1–3 means that the data leave ranks 1 to 3 "
     "open. Models that share a letter do not differ significantly.",
-    "Two models differ significantly if the difference of their numbers does, at 5 % after Holm "
-    "over all pairs of the column: their difference on the same documents, with a jackknife's "
-    "standard error.",
+    "Two models differ significantly if their distances from the null value do, at 5 % after Holm "
+    "over all pairs of the column. Both the difference and the sum of their numbers on the same "
+    "documents must leave it, with a jackknife's standard error: -1 and 1 are equally far. "
+    "Without a null value the difference alone must.",
     "A table holds one condition: version, options, wording, system message, a chat template (the "
     "model's own) or none, thinking, number of documents. Runs of one model in several conditions "
     "stand in several tables, whose titles say what differs; models of different tables are not "

@@ -156,7 +156,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if not all(map(isfinite, ends)):
         return result._replace(why="not defined without the answers that a server did not show")
     if not measured(metric):
-        return result._replace(why="no standard error from clusters exists for this number")
+        return result._replace(why="a difference of this number has no error")
     if clusters < FEWEST_CLUSTERS:
         return result._replace(why=f"{clusters} clusters, of which {FEWEST_CLUSTERS} are needed")
     for which, number in numbers.items():

@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from lm_eval_bias.export.numbers import better, chosen, distance
+from lm_eval_bias.export.numbers import better, chosen, distance, warnings
 from lm_eval_bias.measure import Metric, Number
 from tests.gate.judged import found, run_of
 
@@ -92,3 +92,9 @@ def test_a_number_beyond_the_range_of_its_unit_is_left_out(tmp_path):
         "mine/b of m is left out: 101 is no number in %",
         "mine/c of m is left out: -0.5 is no number in %",
     ]
+
+
+def test_a_model_that_does_not_respond_is_a_warning(tmp_path):
+    values = {"gap": (3.0, 0.5), "responds": (0.02, 0.1)}
+    (line,) = warnings([*one(tmp_path, values, unit="nats")[0].values()])
+    assert line.startswith("m, mine: the model does not respond")

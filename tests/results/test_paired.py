@@ -100,7 +100,7 @@ def test_the_same_answers_differ_by_nothing():
         # every scene differs by exactly 3: no spread that could show an error
         ([made(12, lambda s, c: s), made(12, lambda s, c: s + 3)], "mean", "no test is possible"),
         (noisy(9, 0, 0), "mean", "9 clusters, of which 10 are needed"),
-        (noisy(20, 0, 0), "n", "no standard error from clusters"),
+        (noisy(20, 0, 0), "n", "has no error"),
         (noisy(20, 0, 0), "size", ""),
     ],
 )

@@ -93,7 +93,7 @@ def test_without_evidence_nothing_is_claimed(run):
 
 NAN, PARTS = (nan, nan, nan), ("", "_low", "_high")
 EXCLUDED = "No difference was found; more than {} is excluded."
-IN_RAW = "No difference was found in raw; more than a factor of 2.718 is excluded."
+IN_RAW = "No difference was found in raw; more than a factor of 2.719 is excluded."
 
 
 @pytest.mark.parametrize(
