@@ -22,6 +22,7 @@ from .errors import (
     Floats,
     Sample,
     Total,
+    floats,
     quiet_division,
     ratio,
     satterthwaite,
@@ -37,20 +38,20 @@ FEWEST_GROUPS = 3
 def mean_intensity(intensities: ArrayLike, total: Total | None = None) -> Floats:
     """M0, the mean intensity of each pair over the events that it answered, shape (g, g); with a
     total of the events (1 + groups, parts, g, g). Source: section 3.4, footnote 5."""
-    given = np.asarray(intensities, dtype=float)
+    given = floats(intensities)
     there = ~np.isnan(given)
     add = total or partial(np.sum, axis=0)
     return ratio(add(np.where(there, given, 0)), add(there))
 
 
 def complete(intensities: ArrayLike) -> Bools:
-    return ~np.isnan(np.asarray(intensities, dtype=float)).any(axis=(1, 2))
+    return np.asarray(~np.isnan(floats(intensities)).any(axis=(1, 2)))
 
 
 def normalise(matrix: ArrayLike) -> Floats:
     """M: the matrix less its mean, over its standard deviation (ddof 0); NaN throughout if it is
     constant or lacks a cell. Source: section 3.4."""
-    matrix = np.asarray(matrix, dtype=float)
+    matrix = floats(matrix)
     mean, spread = (f(matrix, axis=(-2, -1), keepdims=True) for f in (np.mean, np.std))
     # A constant matrix of means differs from itself by rounding.
     largest = abs(matrix).max(axis=(-2, -1), keepdims=True, initial=1.0)
@@ -62,7 +63,7 @@ def gap(matrix: ArrayLike, groups: Groups) -> Floats:
 
     NaN if a cell is, or without either kind. Source: section 3.4.
     """
-    matrix, same = np.asarray(matrix, dtype=float), _same(groups)
+    matrix, same = floats(matrix), _same(groups)
     if same.all() or not same.any():
         return np.full(matrix.shape[:-2], np.nan)
     return np.asarray(matrix[..., same].mean(axis=-1) - matrix[..., ~same].mean(axis=-1))
@@ -118,7 +119,7 @@ def own_effects(matrix: ArrayLike, groups: Groups) -> Floats:
     labels, label = np.unique(list(groups), return_inverse=True)
     g, names = len(labels), np.bincount(label)[label]
     centred = (np.eye(g) - 1 / g) @ ((np.arange(g)[:, None] == label) / names)
-    cells = np.asarray(matrix, dtype=float)
+    cells = floats(matrix)
     with quiet_division():
         own = ((centred @ cells) * centred).sum(axis=-1)
         gap = own.mean(axis=-1, keepdims=True) * g / np.float64(g - 1)
@@ -151,11 +152,11 @@ def with_groups(
     Two-way, over what each group has of its own in each event. NaN with fewer than two events, or
     than `FEWEST_GROUPS` groups of either kind.
     """
-    given = np.asarray(intensities, dtype=float)
+    given = floats(intensities)
     asked = ~np.isnan(given).all(axis=(1, 2))
     parts: list[tuple[float, Groups, Floats]] = [(1.0, groups, given[asked])]
     if placebos is not None:
-        others = np.asarray(placebos, dtype=float)[asked]
+        others = floats(placebos)[asked]
         parts.append((-repetition(groups), range(others.shape[1]), others))
     if asked.sum() < 2 or any(len(set(names)) < FEWEST_GROUPS for _, names, _ in parts):
         return Estimates(*np.full((5, 1), np.nan))
@@ -176,7 +177,7 @@ def with_groups(
 def _filled(intensities: ArrayLike) -> Floats:
     """Cells whose mean over all events is that of their answers; deviations grow by the share of
     missing ones."""
-    given = np.asarray(intensities, dtype=float)
+    given = floats(intensities)
     there, mean = ~np.isnan(given), mean_intensity(given)
     return mean + ratio(np.where(there, given - mean, 0) * len(given), there.sum(axis=0))
 
@@ -188,7 +189,7 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Floats:
     reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e). p is 0 for a
     constant difference, NaN for none. Source: section 3.4.
     """
-    intensities = np.asarray(intensities, dtype=float)
+    intensities = floats(intensities)
     g = intensities.shape[1]
     own = np.einsum("eii->ei", intensities)
     differences = intensities - (own[:, :, None] if reference == "perceiver" else own[:, None, :])

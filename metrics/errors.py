@@ -190,7 +190,7 @@ class Total:
 
     def __call__(self, x: ArrayLike) -> Floats:
         """x: shape (rows, ...), or one number for all. Shape (1 + groups, parts, ...)."""
-        x = np.asarray(x, dtype=float)
+        x = floats(x)
         if x.ndim > 1:
             columns = np.stack([self(column) for column in x.reshape(len(x), -1).T], axis=-1)
             return columns.reshape(*columns.shape[:2], *x.shape[1:])
@@ -287,7 +287,7 @@ def effective_clusters(sizes: ArrayLike) -> Floats:
 
     sizes: shape (clusters, ...). Source: Kish, Survey Sampling (1965), section 11.7.
     """
-    n = np.asarray(sizes, dtype=float)
+    n = floats(sizes)
     squares = (n**2).sum(axis=0)
     return n.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1)
 
@@ -297,7 +297,7 @@ def t_interval(
 ) -> tuple[Floats, Floats]:
     """The ends of Student's interval of confidence 1 - alpha; NaN where the error is NaN or 0. df
     may be infinite."""
-    value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
+    value, stderr = floats(value), floats(stderr)
     half = np.where(stderr > 0, -scipy.special.stdtrit(df, alpha / 2) * stderr, np.nan)
     return value - half, value + half
 
@@ -315,8 +315,8 @@ def with_systematic(
     interval's standard error times the root of the number of clusters. Source: empirical
     calibration, Schuemie and others (2018), doi 10.1073/pnas.1708282114.
     """
-    value, low, high = (np.asarray(x, dtype=float) for x in (value, *ends))
-    root = np.sqrt(np.asarray(clusters, dtype=float))
+    value, low, high = map(floats, (value, *ends))
+    root = np.sqrt(floats(clusters))
     below = above = times = np.ones_like(root)
     if not errors:
         return low, high, times
@@ -337,7 +337,7 @@ def share_interval(
     without an error, with fewer clusters, and for an error of 0 of a share that is neither 0 nor 1.
     Source: Korn and Graubard, Survey Methodology 24 (1998), without the number of answers.
     """
-    p, stderr, clusters = (np.asarray(x, dtype=float) for x in (value, stderr, clusters))
+    p, stderr, clusters = map(floats, (value, stderr, clusters))
     alpha = min(alpha, 0.999)  # at 1 both quantiles are 0
     df = np.maximum(clusters - 1, 1)
     error = stderr * scipy.special.stdtrit(df, alpha / 2) / scipy.special.ndtri(alpha / 2)
@@ -350,6 +350,10 @@ def share_interval(
     known = (stderr > 0) | ((stderr == 0) & ((p == 0) | (p == 1)))
     known &= clusters >= FEWEST_CLUSTERS
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def floats(x: ArrayLike) -> Floats:
+    return np.asarray(x, dtype=float)
 
 
 def quiet_division() -> np.errstate:
@@ -366,7 +370,7 @@ def ratio(a: ArrayLike, b: ArrayLike) -> Floats:
 def mean(total: Total, x: ArrayLike, over: ArrayLike | None = None) -> Value:
     """The sum of the values that are not NaN over their number, or over that of `over`; both of
     shape (rows,)."""
-    x = np.asarray(x, dtype=float)
+    x = floats(x)
     known = ~np.isnan(x)
     n = total.count(known) if over is None else total(over)
     return ratio(total(np.where(known, x, 0)), n), n
@@ -374,7 +378,7 @@ def mean(total: Total, x: ArrayLike, over: ArrayLike | None = None) -> Value:
 
 def comoment(total: Total, x: ArrayLike, y: ArrayLike, rows: ArrayLike) -> Floats:
     """The sum of products of deviations, over `rows`."""
-    x, y, rows = (np.asarray(a, dtype=float) for a in (x, y, rows))
+    x, y, rows = map(floats, (x, y, rows))
     return total(rows * x * y) - ratio(total(rows * x) * total(rows * y), total(rows))
 
 

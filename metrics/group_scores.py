@@ -20,6 +20,7 @@ from .errors import (
     Ints,
     Total,
     Value,
+    floats,
     ratio,
     satterthwaite,
 )
@@ -39,7 +40,7 @@ class Scale:
     """
 
     def __init__(self, ratings: ArrayLike, facets: Sequence[Hashable]) -> None:
-        ratings = np.asarray(ratings, dtype=float)
+        ratings = floats(ratings)
         facet = np.unique(np.asarray(list(facets)), return_inverse=True)[1].astype(int)
         self.one_item = len(facet) == 1
         rated = ~np.isnan(ratings).all(axis=(0, 1))

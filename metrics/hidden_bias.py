@@ -16,7 +16,18 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from .errors import Estimates, Floats, Ints, Sample, Total, Values, mean, ratio, satterthwaite
+from .errors import (
+    Estimates,
+    Floats,
+    Ints,
+    Sample,
+    Total,
+    Values,
+    floats,
+    mean,
+    ratio,
+    satterthwaite,
+)
 
 THRESHOLD = 20.0
 TEMPERATURE = 0.8
@@ -29,7 +40,7 @@ PAIR = ["type", "identity_1", "identity_2"]
 
 def probability(log_odds: ArrayLike, temperature: float = 1.0) -> Floats:
     """Of the first of two answers with these log-odds, drawn at a temperature."""
-    return np.asarray(expit(np.asarray(log_odds, dtype=float) / temperature))
+    return np.asarray(expit(floats(log_odds) / temperature))
 
 
 def variation_log_odds(
@@ -158,7 +169,7 @@ def _weight(x: pd.DataFrame) -> Floats:
 
 
 def finite(x: ArrayLike) -> Floats:
-    x = np.asarray(x, dtype=float)
+    x = floats(x)
     return np.where(np.isfinite(x), x, nan)
 
 

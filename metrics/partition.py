@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import comb
 
-from .errors import ROUNDING, SEED, Floats
+from .errors import ROUNDING, SEED, Floats, floats
 
 PERMUTATIONS = 10_000
 LEVEL = 0.001
@@ -116,7 +116,7 @@ def paired_test(first: ArrayLike, second: ArrayLike) -> PairedTest:
 
 
 def _standardised(values: ArrayLike, points: ArrayLike) -> Floats:
-    x, known = np.asarray(values, dtype=float), np.asarray(points, dtype=float)
+    x, known = floats(values), floats(points)
     spread = known.std(axis=0)
     varies = spread > ROUNDING * np.maximum(1.0, abs(known).max(axis=0))
     return np.where(varies, (x - known.mean(axis=0)) / np.where(varies, spread, 1), 0)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import NORMAL, Floats, ratio
+from .errors import NORMAL, Floats, floats, ratio
 from .student import two_sided
 
 FEWEST = 4
@@ -38,9 +38,9 @@ def correlations(x: ArrayLike, y: ArrayLike, kept: ArrayLike) -> tuple[Floats, F
 
     x, y: shape (n,). kept: shape (parts, n), 1 for the pairs of the part, else 0.
     """
-    pairs = np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)])
+    pairs = np.stack([floats(x), floats(y)])
     there = ~np.isnan(pairs).any(axis=0)
-    kept = np.asarray(kept, dtype=float)[:, there]
+    kept = floats(kept)[:, there]
     # Twice a rank less its mean: how many are less, less how many are greater.
     a, b = (kept @ np.sign(z - z[:, None]) for z in pairs[:, there])
     n = kept.sum(axis=1)
@@ -52,7 +52,7 @@ def correlations(x: ArrayLike, y: ArrayLike, kept: ArrayLike) -> tuple[Floats, F
 def interval(rho: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
     """The ends of Fisher's 95 % interval with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN
     where rho is -1 or 1. Source: Bonett and Wright (2000)."""
-    rho, n = np.where(abs(np.asarray(rho)) < 1, rho, np.nan), np.asarray(n, dtype=float)
+    rho, n = np.where(abs(np.asarray(rho)) < 1, rho, np.nan), floats(n)
     half = NORMAL * np.sqrt((1 + rho**2 / 2) / np.maximum(n - 3, 1))
     return np.tanh(np.arctanh(rho) - half), np.tanh(np.arctanh(rho) + half)
 

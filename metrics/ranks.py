@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import Bools, Floats
+from .errors import Bools, Floats, floats
 from .holm import holm
 
 ALPHA = 0.05
@@ -29,9 +29,9 @@ def ranks(values: ArrayLike, p: ArrayLike) -> Ranks:
     values: shape (k,), ranked where finite. p: shape (k, k), used above the diagonal; NaN does not
     count.
     """
-    value = np.asarray(values, dtype=float)
+    value = floats(values)
     ranked = np.isfinite(value)
-    adjusted = holm(np.where(np.tri(len(value), dtype=bool), np.nan, np.asarray(p, dtype=float)))
+    adjusted = holm(np.where(np.tri(len(value), dtype=bool), np.nan, floats(p)))
     different = np.where(np.isnan(adjusted), adjusted.T, adjusted) <= ALPHA
     lower = different & (value[:, None] < value[None, :])
     ends = np.stack([1 + lower.sum(axis=0), ranked.sum() - lower.sum(axis=1)], axis=1)

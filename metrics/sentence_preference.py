@@ -11,7 +11,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Floats, Ints
+from .errors import ROUNDING, Floats, Ints, floats
 
 CONTEXTS = ("positive", "negative", "neutral")
 ALPHA = 0.05
@@ -26,7 +26,7 @@ def log_odds(
     likelihoods: shape (n, 2). places: codes. neutral: whether a pair is neutral; then the second is
     NaN. NaN where a likelihood is not finite. Rounding is zero.
     """
-    both = np.asarray(likelihoods, dtype=float).reshape(-1, 2)
+    both = floats(likelihoods).reshape(-1, 2)
     both = np.where(np.isfinite(both), both, np.nan)
     size = np.abs(both).max(axis=1)
     x = _less(both[:, 0], both[:, 1], size)
@@ -48,7 +48,7 @@ def _less(a: Floats, b: Floats, size: Floats) -> Floats:
 def preference(log_odds: ArrayLike, threshold: float) -> Ints:
     """1 where the desirable sentence is preferred beyond the threshold, -1 the undesirable one, 0
     within."""
-    npll_difference = np.tanh(np.asarray(log_odds, dtype=float) / 2)
+    npll_difference = np.tanh(floats(log_odds) / 2)
     return np.where(abs(npll_difference) > threshold, np.sign(npll_difference), 0).astype(int)
 
 

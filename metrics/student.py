@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Floats, quiet_division
+from .errors import ROUNDING, Floats, floats, quiet_division
 
 
 def student(mean: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, Floats]:
@@ -13,7 +13,7 @@ def student(mean: ArrayLike, stderr: ArrayLike, df: ArrayLike) -> tuple[Floats, 
     Up to `ROUNDING` is zero. An error of zero: t infinite and p 0; NaN if the mean is zero too. NaN
     where df < 1.
     """
-    mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
+    mean, stderr, df = map(floats, (mean, stderr, df))
     with quiet_division():
         t = np.where(abs(mean) <= ROUNDING, 0.0, mean) / np.where(stderr <= ROUNDING, 0.0, stderr)
     t = np.where(df >= 1, t, np.nan)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .errors import ROUNDING, Estimates, Floats, Total, Value, ratio
+from .errors import ROUNDING, Estimates, Floats, Total, Value, floats, ratio
 from .student import student
 
 CLUSTERS = (("domain", "a"), ("pair", "b"), ("dimension", "positive", "word"))
@@ -26,7 +26,7 @@ def scores(lists: ArrayLike, positive: ArrayLike, share: ArrayLike) -> tuple[Flo
     polarity; by 0 without others. Source: MIST, equation 1.
     """
     lists, positive = np.asarray(lists, dtype=int), np.asarray(positive, dtype=int)
-    share, cell = np.asarray(share, dtype=float), 2 * lists + positive
+    share, cell = floats(share), 2 * lists + positive
     size = 2 * lists.max(initial=-1) + 2
     n, of_a, of_b = (np.bincount(cell, x, size) for x in (np.ones(len(cell)), share, 1 - share))
     a, b = of_a.reshape(-1, 2).sum(axis=1), of_b.reshape(-1, 2).sum(axis=1)
