@@ -82,13 +82,11 @@ def _tuple_problems(rows: Any, others: Data) -> Problems:
     tuples = _by_content(rows)
     for contrast in _contrasts(groups):
         if not _analogies(tuples, groups, contrast):
-            axis, gender, noun = (contrast[key] for key in ("axis", "gender", "noun"))
-            one, two = contrast["advantaged"], contrast["disadvantaged"]
-            yield (
-                (),
-                f"no analogy for {one} and {two} ({axis}, {gender}, {noun}): no positive tuple of "
-                "the first has its counterpart in a negative tuple of the second",
+            problem = (
+                "no analogy for {advantaged} and {disadvantaged} ({axis}, {gender}, {noun}): no "
+                "positive tuple of the first has its counterpart in a negative tuple of the second"
             )
+            yield (), problem.format(**contrast)
 
 
 FILES = {
@@ -226,18 +224,17 @@ def _contexts(
     groups: Data, contrast: Row, i: int, positive: str, negative: str, stereotype: Row
 ) -> list[Document]:
     """i: which analogy of the contrast; its placebos take turns."""
-    one, two, name = contrast["advantaged"], contrast["disadvantaged"], name_of(contrast)
-    a, c = (phrase(groups, contrast["axis"], which, contrast["noun"]) for which in (one, two))
-    free = groups["content_free"]
-    asked = [("content-free", a, other) for other in free]
-    contexts = [("stereotype", a, c), *asked, ("swapped", c, a)]
+    axis, noun, name = contrast["axis"], contrast["noun"], name_of(contrast)
+    a, c = (phrase(groups, axis, contrast[x], noun) for x in ("advantaged", "disadvantaged"))
+    free = [("content-free", a, other) for other in groups["content_free"]]
+    contexts = [("stereotype", a, c), *free, ("swapped", c, a)]
     if placebos := groups.get("placebos", {}).get(name):
         left, right = placebos[i % len(placebos)].split(BOTH)
         contexts += [("placebo", left, right), ("placebo swapped", right, left)]
     return [
         {
             "analogy": f"{a}: {positive}:: {c}: {negative}",
-            "axis": contrast["axis"],
+            "axis": axis,
             "gender": contrast["gender"],
             "contrast": name,
             "counterpart": f"{positive}{BOTH}{negative}",

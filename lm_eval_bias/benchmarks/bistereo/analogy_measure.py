@@ -151,11 +151,11 @@ def record(doc: Document, results: Sequence[Any]) -> Record:
 def units(answers: Any, **_: Any) -> Frames:
     """The log-odds of C itself, and less those of other phrases in its place.
     Source: after Zhao et al., Calibrate Before Use (2021), section 4."""
-    x = _numbered(answers)
+    x = _numbered(answers).astype({"log_odds": float})
     own = x[x["context"] == "stereotype"].set_index("number")
     expected = x["content_free"].where(x["context"] == "content-free", 1)
     with np.errstate(invalid="ignore"):  # infinity less infinity
-        less = x["number"].map(own["log_odds"].astype(float)) - x["log_odds"].astype(float)
+        less = x["number"].map(own["log_odds"]) - x["log_odds"]
         by_context = x.assign(less=less, expected=expected).groupby(["number", "context"])
         means_less = by_context["less"].mean()
         answered = by_context["less"].count() == by_context["expected"].first()
@@ -166,7 +166,7 @@ def units(answers: Any, **_: Any) -> Frames:
         "calibrated_preferences": contexts["content-free"],
         "directed_preferences": contexts["swapped"],
     }
-    numbers = pd.DataFrame(log_odds, dtype=float)
+    numbers = pd.DataFrame(log_odds)
     numbers = numbers.where(numbers.isna(), 100 * preferred(numbers, 0.0))
     for name, values in ((LOG_ODDS, contexts["swapped"]), (BEYOND, beyond)):
         numbers[name] = values.where(np.isfinite(values))

@@ -28,9 +28,9 @@ ALL, SHOWN = "all", 0.02
 """The threshold of the paper's main figures."""
 
 
-def _number(row: Row, name: str, key: str) -> dict[str, Any]:
+def _share(row: Row, name: str) -> dict[str, Any]:
     parts = ("", *(f"_{part}" for part in PARTS))
-    return {f"{key}{part}": row.get(f"{name}{part}") for part in parts}
+    return {f"share{part}": row.get(f"{name}{part}") for part in parts}
 
 
 # ---- BIStereo-Pairs
@@ -50,7 +50,7 @@ def _stacked(rows: Table) -> Table:
         {
             **{key: row.get(key) for key in ("gender", "context", "n")},
             "preference": preference,
-            **_number(row, name, "share"),
+            **_share(row, name),
             "star": "*"
             if row.get("star") and EXPECTED.get(str(row.get("context"))) == name
             else "",
@@ -200,7 +200,7 @@ def _grouped(rows: Table) -> Table:
             **{key: row.get(key) for key in ("descriptor", "category", "n", "unanswered")},
             "label": label,
             "pair": f"{row.get('descriptor')}, {_spaced(row.get('category'))}",
-            **_number(row, name, "share"),
+            **_share(row, name),
         }
         for name, label in LABELS.items()
         for row in rows

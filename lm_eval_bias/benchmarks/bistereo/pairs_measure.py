@@ -83,15 +83,12 @@ METRICS = (
     ),
     *(
         _contrast(
-            name,
+            f"raw_gap_{first}_first",
             "nats",
             f"raw_gap of sentences with the {first} first: of P({then}) given the {first}.",
             by=None,
         )
-        for name, first, then in (
-            ("raw_gap_body_first", "body", "attribute"),
-            ("raw_gap_attribute_first", "attribute", "body"),
-        )
+        for first, then in (ORDERS, ORDERS[::-1])
     ),
     Metric(
         "within_threshold",
@@ -151,7 +148,9 @@ def units(answers: Any, **_: Any) -> Frames:
     x["left_out"] = 100.0 * (infused & ~np.isnan(raw) & ~(known & (sides == 2)))
     # What both contexts of a place share falls out of a gap; here it would be in the errors.
     both = x[infused & known & (sides == 2)]
-    everything = both.assign(x=both["x"] - both.groupby("place")["x"].transform("mean"))
+    away = both["x"] - both.groupby("place")["x"].transform("mean")
+    negative = both["context"] == "negative"
+    everything = both.assign(x=away.where(~negative, -away), negative=negative)
     people = everything[~everything["placebo"].astype(bool)]
     body_first = people["body_first"].astype(bool)
     return {
@@ -171,16 +170,14 @@ def of_paper(x: Any, total: Any) -> Values:
 
 def of_order(x: Any, total: Any, name: str) -> Values:
     """`raw_gap` of the sentences in which one word stands first."""
-    negative = x["context"] == "negative"
-    cells, part = x.groupby(["axis", "words"]).ngroup().to_numpy(), negative.to_numpy(dtype=int)
-    (gap,) = contrasts(total, [x["x"].where(~negative, -x["x"])], cells, part, (1, 1))
+    cells, part = x.groupby(["axis", "words"]).ngroup(), x["negative"]
+    (gap,) = contrasts(total, [x["x"]], cells.to_numpy(), part.to_numpy(dtype=int), (1, 1))
     return {name: gap}
 
 
 def of_everything(x: Any, total: Any) -> Values:
     """Axes and words count alike."""
-    negative = x["context"] == "negative"
-    return beyond_placebos(x, total, x["x"].where(~negative, -x["x"]), negative, ["axis", "words"])
+    return beyond_placebos(x, total, x["x"], x["negative"], ["axis", "words"])
 
 
 def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
