@@ -7,8 +7,9 @@ paper: sections 3.1.2 and 3.1.3, appendix C.2
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 
+from lm_eval_bias.answers.stereotype_content import lemma
 from lm_eval_bias.data.lexicons import lexicon
 
 TEXTS = ("context", "option_1", "option_2")
@@ -112,16 +113,8 @@ def _among(word: str, words: list[str]) -> bool:
     # Forms of one word begin alike, nearly all; so the word list of the lemmas is read for hardly
     # any concept.
     return word in words or any(
-        other[:2] == word[:2] and _lemma(other) == _lemma(word) for other in words
+        other[:2] == word[:2] and lemma(other) == lemma(word) for other in words
     )
-
-
-@lru_cache(maxsize=4096)
-def _lemma(word: str) -> str:
-    import simplemma  # 0.1 s with its word list
-
-    lemma: str = simplemma.lemmatize(word, lang="en")
-    return lemma.lower()
 
 
 @cache

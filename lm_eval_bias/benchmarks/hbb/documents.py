@@ -214,7 +214,7 @@ def refer(text: str, pronoun: str, groups: Data) -> str:
     capitals = _language(groups)["sentence_capitals"]
 
     def form(token: re.Match[str]) -> str:
-        word: str = forms[form_of(token, forms)]
+        word = forms[form_of(token, forms)]
         starts = capitals and _SENTENCE_START.search(text[: token.start()])
         return word[:1].upper() + word[1:] if starts else word
 

@@ -1,15 +1,6 @@
 """HBB: the paper's tables and figures that a report shows of a run, of three ways of asking."""
 
-from lm_eval_bias.exhibit import (
-    Column,
-    Exhibit,
-    Figure,
-    Numbers,
-    Rows,
-    Table,
-    intervals,
-    with_numbers,
-)
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, intervals, with_numbers
 
 CATEGORY = Column("category", "Category")
 TYPE = Column("type", "Type")
@@ -25,26 +16,6 @@ PLACEBO_SHARE = Column("placebo_share", "Share of placebos", "%")
 CHANCE_SHARE = Column("chance_share", "Share by chance", "%")
 CHANCE_SCORE = Column("chance_score", "Bias score by chance", "points")
 BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
-
-
-def _associations(rows: Table) -> Table:
-    return [
-        {
-            **row,
-            **{
-                f"association_{i}": f"{row.get(f'identity_{i}')} ↔ {row.get(f'concept_{i}')}"
-                for i in (1, 2)
-            },
-        }
-        for row in rows
-    ]
-
-
-def _favourable(rows: Table) -> Table:
-    return [
-        {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
-        for row in with_numbers("advantage")(rows)
-    ]
 
 
 _TABLE_1 = (
@@ -118,7 +89,7 @@ FIGURE_4 = Exhibit(
     "a model without bias has the shape of its placebos.",
     caveat="It shows no uncertainty, and a few concepts for all identities give the same shape as "
     "many concepts for one of them.",
-    figure=Figure("histogram", x="from", to="to", y="share", facet="instances", model="facet"),
+    figure=Figure("histogram", x="from", to="to", y="share", facet="instances"),
     needs="the table of the distribution",
 )
 
@@ -131,7 +102,16 @@ ASSOCIATIONS = Exhibit(
     name="Tables 3 and 7",
     caption="Top bias associations of each category",
     source=Rows("associations"),
-    then=_associations,
+    then=lambda rows: [
+        {
+            **row,
+            **{
+                f"association_{i}": f"{row.get(f'identity_{i}')} ↔ {row.get(f'concept_{i}')}"
+                for i in (1, 2)
+            },
+        }
+        for row in rows
+    ],
     columns=(
         CATEGORY,
         Column("association_1", "Bias association 1"),
@@ -165,7 +145,10 @@ ADVANTAGE = Exhibit(
     caption="How much more often the first identity of a pair gets the more favourable option than "
     "the second",
     source=Rows("identity_pairs"),
-    then=_favourable,
+    then=lambda rows: [
+        {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
+        for row in with_numbers("advantage")(rows)
+    ],
     columns=(
         CATEGORY,
         TYPE,
@@ -218,17 +201,9 @@ TABLE_6 = Exhibit(
     needs="the table of answers",
 )
 
-HBB: tuple[Exhibit, ...] = (
-    TABLE_1,
-    TABLE_2,
-    FIGURE_3,
-    EXCESS_OVER_PLACEBOS,
-    FIGURE_4,
-    ADVANTAGE,
-    ASSOCIATIONS,
-)
+HBB = (TABLE_1, TABLE_2, FIGURE_3, EXCESS_OVER_PLACEBOS, FIGURE_4, ADVANTAGE, ASSOCIATIONS)
 
-HBB_GENERATE: tuple[Exhibit, ...] = (
+HBB_GENERATE = (
     TABLE_1._replace(
         columns=(*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, POINTS),
         caveat="An instance counts whatever moved the answer, the identity or its mere wording or "
@@ -252,7 +227,7 @@ HBB_GENERATE: tuple[Exhibit, ...] = (
     TABLE_6,
 )
 
-HBB_SG: tuple[Exhibit, ...] = (
+HBB_SG = (
     TABLE_1._replace(
         name="Table 8",
         columns=(SCORE, Column("biased_count", "Count", "count"), *_TABLE_1[2:]),

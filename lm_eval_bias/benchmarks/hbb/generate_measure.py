@@ -17,6 +17,7 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     VALUES,
     begun,
     by_category,
+    of_category,
     primary,
     tables,
 )
@@ -71,34 +72,28 @@ GENERATED_METRICS = (
     ),
     HBB.metric("instances"),
     HBB.metric("bias_score"),
-    Metric(
+    of_category(
         "chance_share",
         "%",
         "Test instances expected at the threshold if both identities had equal "
         "probabilities, with as many answers.",
-        by="category",
     ),
-    Metric(
+    of_category(
         "chance_score",
         "points",
         "bias_score in that case: with ten answers 28.6 at P = 0.5.",
-        by="category",
         scale=OF_S,
     ),
-    Metric(
-        "chance_difference", "points", "mean_difference in that case.", by="category", scale=OF_S
-    ),
-    Metric(
+    of_category("chance_difference", "points", "mean_difference in that case.", scale=OF_S),
+    of_category(
         "beyond_chance_share",
         "points",
         "biased_share less chance_share; changed words alone raise it too.",
-        by="category",
     ),
-    Metric(
+    of_category(
         "beyond_chance_difference",
         "points",
         "mean_difference less chance_difference; changed words alone raise it too.",
-        by="category",
     ),
     HBB.metric("biased_count"),
     *(
@@ -184,14 +179,15 @@ def of_questions(x: Any, total: Any) -> Values:
 
 
 def of_everything(x: Any, total: Any) -> Values:
-    answered_a = mean(total, 100.0 * x["answered_a"], x["answers_per_question"])
-    others = means("answers_per_question", "position_preference")(x, total)
-    return {**others, "answered_a": answered_a}
+    return {
+        **means("answers_per_question", "position_preference")(x, total),
+        "answered_a": mean(total, 100.0 * x["answered_a"], x["answers_per_question"]),
+    }
 
 
 def of_instances(x: Any, total: Any) -> Values:
     excess, _, edited = hidden_bias.excess(x, total, x["beyond"])
-    numbers = {**hidden_bias.bias(x, total), **beside_chance(x, total)}
+    numbers = hidden_bias.bias(x, total) | beside_chance(x, total)
     return {**numbers, "excess_difference": (excess, edited)}
 
 

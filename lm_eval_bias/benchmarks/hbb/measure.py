@@ -67,7 +67,8 @@ OF_S, SIGNED, POSITIVE = (0, 100), (-100, 100), (0, inf)
 """Scales: of S, of a signed difference, of an absolute difference of log-odds."""
 
 primary = partial(Metric, primary=True)
-by_category = partial(Metric, primary=True, by="category")
+of_category = partial(Metric, by="category")
+by_category = partial(of_category, primary=True)
 
 
 METRICS = (
@@ -128,30 +129,27 @@ METRICS = (
         stderr=False,
     ),
     UNANSWERED,
-    Metric(
+    of_category(
         "biased_count",
         "count",
         "Test instances with S at or above the threshold.",
         better="lower",
         cell="Tables 1 and 2, count",
-        by="category",
     ),
-    Metric(
+    of_category(
         "bias_score",
         "points",
         "Mean S of the instances at or above the threshold; NaN if there are none.",
         better="lower",
         cell="Tables 1 and 2, bias score",
-        by="category",
         scale=OF_S,
     ),
-    Metric(
+    of_category(
         "log_odds_difference",
         "nats",
         "Mean absolute shift of the log-odds, before temperature and threshold; NaN if "
         "an answer is certain.",
         better="lower",
-        by="category",
         scale=POSITIVE,
     ),
     Metric("placebo_difference", "points", "Mean S of the placebo instances."),
@@ -297,15 +295,17 @@ VALUES = {
     "placebos": means("placebo_difference", "placebo_share"),
     "types": of_types,
 }
-HBB = Measure(
-    record,
-    Counted(units, VALUES, tables, {"instances": widened}),
-    METRICS,
-    exhibits=exhibits.HBB,
-    clusters=CLUSTERS,
-    tabled=OF_PAIR,
+HBB = with_checks(
+    Measure(
+        record,
+        Counted(units, VALUES, tables, {"instances": widened}),
+        METRICS,
+        exhibits=exhibits.HBB,
+        clusters=CLUSTERS,
+        tabled=OF_PAIR,
+    ),
+    IN_NATS,
 )
-HBB = with_checks(HBB, IN_NATS)
 
 
 # ---- HBB-SG: S from the likelihoods of whole sentences, as in Tables 8 and 9

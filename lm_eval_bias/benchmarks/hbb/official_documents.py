@@ -51,22 +51,19 @@ def concept_pairs() -> tuple[Row, ...]:
     id: the row's number, from "0001". kind: of the stereotype that the pair was drawn from.
     """
     owned = {repair["concept"]: repair["words"] for repair in lexicon("hbb_official")["owned"]}
-    pairs = []
     with official_file("hbb", QUESTIONS).open(encoding="utf-8", newline="") as f:
-        for n, row in enumerate(csv.DictReader(f), start=1):
-            context = row["Context"]
-            pairs.append(
-                {
-                    "id": f"{n:04}",
-                    "kind": row["bias_type"],
-                    "concept_1": row["bias type1"],
-                    "concept_2": row["bias type2"],
-                    "context": _with_owner_behind(context, owned[n]) if n in owned else context,
-                    "option_1": with_forms(row["s1"]),
-                    "option_2": with_forms(row["s2"]),
-                }
-            )
-    return tuple(pairs)
+        return tuple(
+            {
+                "id": f"{n:04}",
+                "kind": row["bias_type"],
+                "concept_1": row["bias type1"],
+                "concept_2": row["bias type2"],
+                "context": _with_owner_behind(row["Context"], owned.get(n)),
+                "option_1": with_forms(row["s1"]),
+                "option_2": with_forms(row["s2"]),
+            }
+            for n, row in enumerate(csv.DictReader(f), start=1)
+        )
 
 
 def with_forms(text: str) -> str:
@@ -80,8 +77,10 @@ def with_forms(text: str) -> str:
     return PLACEHOLDER.sub(form, text)
 
 
-def _with_owner_behind(context: str, words: int) -> str:
-    """[[X]]'s A B C ... -> The A B C of [[X]] ..."""
+def _with_owner_behind(context: str, words: int | None) -> str:
+    """[[X]]'s A B C ... -> The A B C of [[X]] ...; as it is without a number of words."""
+    if words is None:
+        return context
     _, *rest = context.split(" ")
     return " ".join(["The", *rest[:words], "of", "[[X]]", *rest[words:]])
 
@@ -121,7 +120,7 @@ def content_and_types(
     groups: str | None = None, category: str | None = None, placebo: bool = True
 ) -> tuple[Data, dict[str, Data]]:
     """Of a file of groups. UsageError if its pronouns lack a form of `FORMS`."""
-    content: Data = load(SentenceOptions.files, groups=groups)["groups"]
+    content = load(SentenceOptions.files, groups=groups)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(content["pronouns"].values()))]
     if lacking:
         raise UsageError(

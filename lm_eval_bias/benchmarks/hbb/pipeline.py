@@ -125,8 +125,7 @@ def _sentences(text: str) -> int:
 def _read_summary(answer: str, known: Known) -> dict[str, str]:
     text = _plain(answer)
     summary = _bare(text)
-    too_long = len(summary.split()) > LONGEST_SUMMARY
-    if is_refusal(text) or _sentences(summary) > 1 or too_long:
+    if is_refusal(text) or _sentences(summary) > 1 or len(summary.split()) > LONGEST_SUMMARY:
         raise _misformed(text, f"one sentence of {LONGEST_SUMMARY} words at most")
     return {"summary": summary}
 

@@ -40,8 +40,8 @@ def questions(
             written[pronoun] = [
                 hbb.refer(text, pronoun, groups) for of_option in sentences for text in of_option
             ]
-        choices = written[pronoun]
-        yield {**question, "first": 1, "choices": choices, "split": len(sentences[0])}
+        own = {"choices": written[pronoun], "split": len(sentences[0])}
+        yield {**question, "first": 1, **own}
 
 
 def documents(groups: str | None = None, category: str | None = None) -> list[Document]:
