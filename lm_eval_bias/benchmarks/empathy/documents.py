@@ -35,8 +35,6 @@ SEED = 20250601
 EVENTS_PER_EMOTION, MOST_EVENTS = 25, 550
 """By default, and of the commonest emotions in the release."""
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
-MISSING = ("complete", "pairwise")
-READERS = ("ours", "paper")
 DEGREES = "not", "slightly", "moderately", "very", "extremely"
 """Ours: the scale of the sentences, in equal steps."""
 
@@ -111,11 +109,13 @@ class EmpathyOptions(TaskOptions):
     files: ClassVar = FILES
     missing = Option(
         "complete",
-        choice(MISSING),
+        choice(("complete", "pairwise")),
         "complete leaves a refused event out everywhere, as the authors' program does; pairwise "
         "only where it was refused",
     )
-    reader = Option("ours", choice(READERS), "of written answers; paper: the authors' program's")
+    reader = Option(
+        "ours", choice(("ours", "paper")), "of written answers; paper: the authors' program's"
+    )
 
 
 class OfficialOptions(EmpathyOptions):
@@ -266,8 +266,7 @@ def attention(scale: int = 100) -> list[Document]:
 
 def attention_in_sentences() -> list[Document]:
     adjectives = lexicon("empathy")["adjectives"]
-    asked = attention(len(DEGREES) - 1)
-    return [{**doc, "adjective": adjectives[doc["emotion"]]} for doc in asked]
+    return [{**doc, "adjective": adjectives[doc["emotion"]]} for doc in attention(len(DEGREES) - 1)]
 
 
 build = CustomDataset(documents, count, checks=attention)

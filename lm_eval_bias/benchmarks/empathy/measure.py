@@ -333,7 +333,6 @@ GENERATED = of_written(
     ),
     lambda doc, answer: () if isinstance(answer, str) else [round(answer)],
 )
-LIKELIHOOD = Measure(
-    record_likelihood, COUNTED, GAPS, exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS
+LIKELIHOOD = with_checks(
+    Measure(record_likelihood, COUNTED, GAPS, exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS)
 )
-LIKELIHOOD = with_checks(LIKELIHOOD)

@@ -41,8 +41,7 @@ def target(sentence: str, other: str) -> str:
 
 def units(pairs: Any, **_: Any) -> dict[str, Any]:
     log_odds = pairs["more"] - pairs["less"]
-    share = 50.0 * (1 + np.sign(log_odds))
-    scored = pairs.assign(log_odds=log_odds, stereotype_share=share)
+    scored = pairs.assign(log_odds=log_odds, stereotype_share=50.0 * (1 + np.sign(log_odds)))
     return {"pairs": scored[np.isfinite(log_odds)]}
 
 

@@ -197,10 +197,10 @@ def _draws(groups: Data, seed: int, sample: int, number: int, pair: str) -> Iter
         }
 
 
-attention_to_lists = partial(
-    checks, "mist_checks", [[1, -1], [1, -1], [-1, 1], [-1, 1]], "wabt", template=1
+build_wabt = CustomDataset(
+    word_lists,
+    checks=partial(checks, "mist_checks", [[1, -1], [1, -1], [-1, 1], [-1, 1]], "wabt", template=1),
 )
-build_wabt = CustomDataset(word_lists, checks=attention_to_lists)
 
 
 # Ours, for each template.
@@ -277,5 +277,6 @@ def attributions(
     ]
 
 
-attention_to_moods = partial(checks, "mist_checks", [[1, -1]], "aat", template=1)
-build_aat = CustomDataset(attributions, checks=attention_to_moods)
+build_aat = CustomDataset(
+    attributions, checks=partial(checks, "mist_checks", [[1, -1]], "aat", template=1)
+)

@@ -10,10 +10,6 @@ UNPARSED = Column("unparsed", "Unparsed", "%")
 # ---- Word Association Bias Test
 
 
-def _of_pairs(rows: Table) -> Table:
-    return [row for row in rows if row.get("pair") != "all"]
-
-
 _SCORES = (
     Column("bias_score_n", "n", "count"),
     Column("bias_score", "Mean", "score"),
@@ -42,7 +38,7 @@ def _wabt(lost: tuple[Column, ...], caveat: str) -> tuple[Exhibit, ...]:
             name="Figure 3",
             caption="Word Association Bias Test: mean bias score of each group",
             source=Rows("scores"),
-            then=_of_pairs,
+            then=lambda rows: [row for row in rows if row.get("pair") != "all"],
             columns=(
                 Column("pair", "Group (S_b)"),
                 Column("dimension", "Dimension"),
@@ -155,7 +151,6 @@ def _aat(lost: tuple[Column, ...]) -> tuple[Exhibit, ...]:
                 colour="verdict",
                 order={"verdict": VERDICTS},
                 domain=(0, 100),
-                model="facet",
             ),
             needs="the table of verdicts by group",
         ),

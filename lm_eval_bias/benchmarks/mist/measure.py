@@ -103,8 +103,6 @@ UNDEFINED = INVALID._replace(
 REFUSED_LISTS = INVALID._replace(
     name="refused", description="Lists that the model declines; they are invalid too."
 )
-METRICS_WABT = (*SCORES, INVALID, UNDEFINED, REFUSED_LISTS)
-METRICS_WABT_LIKELIHOOD = (*SCORES, INVALID)
 
 
 def record_wabt(doc: Document, results: Sequence[list[int] | str]) -> Record:
@@ -189,7 +187,7 @@ WABT = of_written(
     Measure(
         record_wabt,
         LISTS,
-        METRICS_WABT,
+        (*SCORES, INVALID, UNDEFINED, REFUSED_LISTS),
         repeats=True,
         exhibits=exhibits.WABT,
         clusters=LIST_CLUSTERS,
@@ -197,14 +195,15 @@ WABT = of_written(
     # the words in the middle: mist_checks.yaml
     lambda doc, answer: () if isinstance(answer, str) else answer[1:-1],
 )
-WABT_LIKELIHOOD = Measure(
-    record_wabt_likelihood,
-    LISTS,
-    METRICS_WABT_LIKELIHOOD,
-    exhibits=exhibits.WABT_LIKELIHOOD,
-    clusters=LIST_CLUSTERS,
+WABT_LIKELIHOOD = with_checks(
+    Measure(
+        record_wabt_likelihood,
+        LISTS,
+        (*SCORES, INVALID),
+        exhibits=exhibits.WABT_LIKELIHOOD,
+        clusters=LIST_CLUSTERS,
+    )
 )
-WABT_LIKELIHOOD = with_checks(WABT_LIKELIHOOD)
 
 # ---- Affective Attribution Test
 
@@ -323,14 +322,12 @@ def tables_aat(units: Frames, rows: GroupRows) -> dict[str, Table]:
 
 
 TABLED = [Metric(verdict, "share", "") for verdict in VERDICTS]
-METRICS_AAT = (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID)
-METRICS_AAT_LIKELIHOOD = (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID)
 ATTRIBUTIONS = Counted(units_aat, {"asked": of_asked, "valid": of_valid}, tables_aat)
 AAT = of_written(
     Measure(
         record_aat,
         ATTRIBUTIONS,
-        METRICS_AAT,
+        (*TABLE_5, COMEDY_GAP, TRAGEDY_GAP, REFUSED, UNPARSED, *VALID),
         repeats=True,
         exhibits=exhibits.AAT,
         clusters=ATTRIBUTION_CLUSTERS,
@@ -338,12 +335,13 @@ AAT = of_written(
     ),
     lambda doc, answer: places(("comedy", "tragedy"), answer),
 )
-AAT_LIKELIHOOD = Measure(
-    record_aat_likelihood,
-    ATTRIBUTIONS,
-    METRICS_AAT_LIKELIHOOD,
-    exhibits=exhibits.AAT_LIKELIHOOD,
-    clusters=ATTRIBUTION_CLUSTERS,
-    tabled=TABLED,
+AAT_LIKELIHOOD = with_checks(
+    Measure(
+        record_aat_likelihood,
+        ATTRIBUTIONS,
+        (*TABLE_5, COMEDY_GAP, PROBABILITY_GAP, UNPARSED, *VALID),
+        exhibits=exhibits.AAT_LIKELIHOOD,
+        clusters=ATTRIBUTION_CLUSTERS,
+        tabled=TABLED,
+    )
 )
-AAT_LIKELIHOOD = with_checks(AAT_LIKELIHOOD)

@@ -283,10 +283,6 @@ TABLE_10 = Exhibit(
 # ---- Refusals, keywords, prompt sensitivity
 
 
-def _most_refused(rows: Table) -> Table:
-    return sorted(with_numbers("unrated")(rows), key=lambda row: -row["unrated"])[:TEN]
-
-
 FIGURE_5 = Exhibit(
     name="Figure 5",
     caption="Refuse-to-answer rate: the ten groups that lack a rating most",
@@ -303,7 +299,7 @@ FIGURE_5 = Exhibit(
     caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal "
     "rates those asked first stand here.",
     figure=Figure("bars", x="group", y="unrated", domain=(0, 1)),
-    then=_most_refused,
+    then=lambda rows: sorted(with_numbers("unrated")(rows), key=lambda row: -row["unrated"])[:TEN],
     needs="answers in words",
 )
 

@@ -28,6 +28,7 @@ from lm_eval_bias.measure import (
     UNANSWERED,
     Counted,
     Document,
+    Frames,
     GroupRows,
     Measure,
     Metric,
@@ -106,7 +107,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
 # ---- Units: groups with all their ratings, ratings, answers
 
 
-def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
+def units(answers: Frame, part: str, **_: Any) -> Frames:
     """Of answers in words, in the paper's prompt style; `styles` has all."""
     answers = answers.assign(refused=answers["answer"] == "refused")
     ratings, groups = asked(answers), answers["group"].unique()
@@ -130,7 +131,7 @@ def units(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
     return frames
 
 
-def units_likelihood(answers: Frame, part: str, **_: Any) -> dict[str, Frame]:
+def units_likelihood(answers: Frame, part: str, **_: Any) -> Frames:
     """The expectations on the rising and the falling scale, and `rating`, that of their mean
     log-odds."""
     keys = ["group", "item"]
@@ -296,8 +297,7 @@ def of_tendencies(x: Frame, total: Any) -> Values:
     numbers = {"people_rho": (alike.rho, alike.n)}
     starred = x[x["stars_of_people"] != ""]
     for name, rows in (("people_signs", x), ("people_signs_significant", starred)):
-        same = rows["same_sign"].astype(float)
-        numbers[name] = same.sum(skipna=False, min_count=1), len(rows)
+        numbers[name] = rows["same_sign"].astype(float).sum(skipna=False, min_count=1), len(rows)
     return _fixed(numbers, total)
 
 
@@ -325,7 +325,7 @@ RANKED = {
 # ---- Tables
 
 
-def tables(frames: Mapping[str, Frame], _: GroupRows, part: str) -> dict[str, Table]:
+def tables(frames: Frames, _: GroupRows, part: str) -> dict[str, Table]:
     groups = frames["groups"]
     tabled = [name for name in ("clusters", "styles", "agreement", "tendencies") if name in frames]
     result = {name: frames[name].drop(columns="group", errors="ignore") for name in tabled}
@@ -351,7 +351,7 @@ def _numbers(scores_of: Scale) -> Frame:
     return Frame([estimate("mean", number._replace(n=None)) for number in numbers])
 
 
-def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Frame:
+def _groups(frames: Frames, of_scales: Frames) -> Frame:
     """Each group's scores and cluster; of answers in words its refusals (Figure 5)."""
     groups, answers, ratings = (frames[name] for name in ("groups", "answers", "ratings"))
     by_group = answers.groupby("group")
@@ -375,7 +375,7 @@ def _groups(frames: Mapping[str, Frame], of_scales: Mapping[str, Frame]) -> Fram
     return table
 
 
-def _dimensions(groups: Frame, of_scales: Mapping[str, Frame]) -> Frame:
+def _dimensions(groups: Frame, of_scales: Frames) -> Frame:
     """Table 9: each group's mean and variance over rounds, by dimension, the highest first."""
     table = []
     for dimension, own in of_scales.items():
@@ -398,7 +398,7 @@ def _by_cluster(groups: Frame, names: Sequence[str]) -> Frame:
     return x[["dimension", "cluster", "groups", "mean", *exhibits.QUARTILES]]
 
 
-def _about_keywords(frames: Mapping[str, Frame]) -> dict[str, Frame]:
+def _about_keywords(frames: Frames) -> dict[str, Frame]:
     """Figures 4, 7 and 8: what keywords are about; Table 15: coverage."""
     keywords = frames["content"]
     known = keywords["how"].value_counts().reindex(STEPS, fill_value=0).cumsum()
@@ -429,7 +429,7 @@ def _about(x: Frame, column: str, once: bool) -> Frame:
     return table[[column, "rank", "dimension", "keywords", "percent", "direction"]]
 
 
-def _styles(answers: Frame, of_styles: Mapping[str, Frame]) -> Frame:
+def _styles(answers: Frame, of_styles: Frames) -> Frame:
     """Tables 13 and 14: refusals, and variation over rounds, of each prompt style and with the
     paper's."""
     rows = []
