@@ -118,11 +118,7 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
     return data
 
 
-def _whole_number(digits: str) -> int | float:
-    return int(digits) if len(digits) <= DIGITS else nan
-
-
-_DECODER = json.JSONDecoder(parse_int=_whole_number)
+_DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <= DIGITS else nan)
 _QUOTED = re.compile(r'\\["\\]')
 _AS_LISTS = bytes.maketrans(b"{}", b"[]")
 _WITHIN = bytes(set(range(256)).difference(b'{}[]"'))

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ from lm_eval_bias.usage import UsageError
 
 Place = tuple[Any, ...]
 """Where a value stands: the keys and the numbers of the entries that lead there."""
+Lines = dict[Place, int]
+"""Where a place begins."""
 Problem = tuple[Place, str]
 """A place, and what is wrong there."""
 
@@ -60,7 +62,7 @@ def parsed(name: str, kind: str, content: bytes) -> Content:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         return Content(name, None, {(): line}, [((), "not UTF-8; save the file as UTF-8")])
-    lines: dict[Place, int] = {}
+    lines: Lines = {}
     problems: list[Problem] = []
     return Content(name, frozen(_READERS[kind](text, lines, problems)), lines, problems)
 
@@ -83,7 +85,7 @@ is no quote in a .tsv, and does not reach the rows of a .csv."""
 
 
 def _delimited(
-    text: str, lines: dict[Place, int], problems: list[Problem], delimiter: str, **dialect: Any
+    text: str, lines: Lines, problems: list[Problem], delimiter: str, **dialect: Any
 ) -> list[dict[str, str]]:
     """Columns without a title and rows without text, which spreadsheets leave, do not count."""
     before = 0
@@ -145,17 +147,13 @@ def _quoted(cell: str) -> str:
     )
 
 
-def _tsv(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[dict[str, str]]:
-    return _delimited(text, lines, problems, "\t", quoting=csv.QUOTE_NONE)
-
-
-def _csv(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[dict[str, str]]:
+def _csv(text: str, lines: Lines, problems: list[Problem]) -> list[dict[str, str]]:
     # a spreadsheet writes semicolons where the comma is for decimals
     header = re.split(r"[\r\n]", text, maxsplit=1)[0]
     return _delimited(text, lines, problems, next((d for d in ",;\t" if d in header), ","))
 
 
-def _jsonl(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[Any]:
+def _jsonl(text: str, lines: Lines, problems: list[Problem]) -> list[Any]:
     rows: list[Any] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -231,7 +229,7 @@ Loader.add_implicit_resolver(_TAG + "int", re.compile(_INTEGER), list("-+0123456
 Loader.add_implicit_resolver(_TAG + "float", re.compile(_NUMBER), list("-+.0123456789"))
 
 
-def _yaml(text: str, lines: dict[Place, int], problems: list[Problem]) -> Any:
+def _yaml(text: str, lines: Lines, problems: list[Problem]) -> Any:
     """Every key is a text, as written."""
 
     def built(loader: Loader, node: yaml.Node, place: Place) -> Any:
@@ -265,8 +263,8 @@ def _yaml(text: str, lines: dict[Place, int], problems: list[Problem]) -> Any:
     return None
 
 
-_READERS: dict[str, Callable[[str, dict[Place, int], list[Problem]], Any]] = {
-    "tsv": _tsv,
+_READERS: dict[str, Callable[[str, Lines, list[Problem]], Any]] = {
+    "tsv": partial(_delimited, delimiter="\t", quoting=csv.QUOTE_NONE),
     "csv": _csv,
     "jsonl": _jsonl,
     "yaml": _yaml,

@@ -81,9 +81,10 @@ class Several(Shape):
         before = set()
         for i, entry in enumerate(data):
             yield from self.of.problems(entry, (*place, i))
-            if isinstance(entry, str) and entry in before:
-                yield (*place, i), f"{entry!r} stands in this list twice"
-            before.add(entry if isinstance(entry, str) else None)
+            if isinstance(entry, str):
+                if entry in before:
+                    yield (*place, i), f"{entry!r} stands in this list twice"
+                before.add(entry)
 
 
 @dataclass
