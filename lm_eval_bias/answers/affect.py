@@ -6,7 +6,7 @@ from .choice import OPEN, Labels, answer_in, chosen
 from .text import plain, without_reasons
 from .vocabulary import patterns
 
-COMEDY, TRAGEDY, NEUTRALITY = "comedy", "tragedy", "neutrality"
+NEUTRALITY = "neutrality"
 _WORDS = patterns("affect")
 _AFFECT = Labels(_WORDS["labels"])
 _ECHO = re.compile(_WORDS["question"]["echo"])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from .refusal import is_refusal, without_refusals
-from .statement import OPEN, GrammarToken, Labels, Mention, affirmed, mentions_in, sentences
+from .statement import OPEN, Labels, Mention, Tokens, affirmed, mentions_in, sentences
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules
 from .vocabulary import patterns
@@ -182,7 +182,7 @@ def _stated(text: str, labels: Labels) -> str | None:
     return name
 
 
-def _is_cut_off(last: list[GrammarToken], mentions: list[Mention], decided: bool) -> bool:
+def _is_cut_off(last: Tokens, mentions: list[Mention], decided: bool) -> bool:
     if has_kind(last[-1:], "stop ask close") or len(last) < 4:
         return False
     kinds = [t.kind for t in last if t.kind in ("label", "but")]

@@ -34,8 +34,7 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     answer = plain(without_reasons(rewritten(without_last_numeral(text), _MARKS)))
     answer = without_numerals(answer)
     own = _own_fields(_without_next_turn(answer.replace(plain(narrative), "")), plain(emotion))
-    reader = _Reader(without_refusals(own), scale, numbers_in(plain(narrative)))
-    rating = _chosen(reader.ratings())
+    rating = _chosen(_Reader(without_refusals(own), scale, numbers_in(plain(narrative))).ratings())
     if rating is None or isnan(rating):
         return REFUSED if has_refusal(answer) else UNPARSED
     return rating

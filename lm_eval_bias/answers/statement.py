@@ -50,6 +50,9 @@ class GrammarToken(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+Tokens = list[GrammarToken]
+
+
 # The status of a mention:
 #  affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
 #  hedged      "it seems a comedy"; counts only if nothing is affirmed
@@ -63,9 +66,9 @@ class Mention(NamedTuple):
     weight: int = 1
 
 
-def sentences(text: str, labels: Labels) -> list[list[GrammarToken]]:
+def sentences(text: str, labels: Labels) -> list[Tokens]:
     """Tokens, cut at full stops, question marks, semicolons and line ends."""
-    cut: list[list[GrammarToken]] = [[]]
+    cut: list[Tokens] = [[]]
     seen: dict[str, None] = {}  # labels, in the order of their first mention
     for m in labels.token.finditer(text):
         kind = m.lastgroup or ""
@@ -90,13 +93,13 @@ def affirmed(mentions: list[Mention]) -> list[Mention]:
 class _Sentence:
     """A sentence, read from left to right. The attributes keep what matters for the next label."""
 
-    def __init__(self, tokens: list[GrammarToken], labels: Labels) -> None:
+    def __init__(self, tokens: Tokens, labels: Labels) -> None:
         self.tokens, self.labels = tokens, labels
         self.has_labels = has_kind(tokens, "label list")
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")
         self.mentions: list[Mention] = []
         self.affirms = self.concludes = False  # what the mentions do
-        self.clause: list[GrammarToken] = []
+        self.clause: Tokens = []
         self.since_cue = inf  # words that are no part of the grammar since a cue
         self.aside = self.conditional = False  # a remark on what was affirmed; a condition
         self.contrast = False  # after a "but"
@@ -114,7 +117,7 @@ class _Sentence:
             self.clause = [*self.clause[-_FAR:], token]
         return self.mentions
 
-    def _mention(self, token: GrammarToken, following: list[GrammarToken]) -> None:
+    def _mention(self, token: GrammarToken, following: Tokens) -> None:
         meaning = _meaning(following)
         status, weight = self._standing(token, meaning)
         if token.kind == "open" and status == "named" and self.has_labels:
@@ -157,7 +160,7 @@ class _Sentence:
         alone = sum(t.kind == "word" for t in clause) <= _MODIFIERS
         return (status, 2) if alone else ("named", 1)
 
-    def _pass(self, token: GrammarToken, following: list[GrammarToken]) -> None:
+    def _pass(self, token: GrammarToken, following: Tokens) -> None:
         kind, before_label = token.kind, has_kind(following[:1], "label list")
         goes_on = kind == "comma" and bool(following) and following[0].text in ("or", "nor", "and")
         if kind in ("turn", "but", "retract", "correct"):
@@ -179,7 +182,7 @@ class _Sentence:
             self.since_cue += 1
 
 
-def mentions_in(sentence: list[GrammarToken], labels: Labels) -> list[Mention]:
+def mentions_in(sentence: Tokens, labels: Labels) -> list[Mention]:
     """The labels that a sentence mentions."""
     return _Sentence(sentence, labels).read()
 
@@ -194,14 +197,14 @@ def _meant(token: GrammarToken, status: str, labels: Labels) -> tuple[str, ...]:
     return (OPEN,) if re.search(r"\band\b|[&+]", token.text) else ()
 
 
-def _meaning(following: list[GrammarToken]) -> str:
+def _meaning(following: Tokens) -> str:
     after = _AFTER.match(" ".join(t.text.strip(" ") for t in following))
     if after:
         return after.lastgroup or ""
     return "unknown" if has_kind(following[:1], "word suppose") else ""
 
 
-def _led_up_to(clause: list[GrammarToken]) -> bool:
+def _led_up_to(clause: Tokens) -> bool:
     kinds = [t.kind for t in clause if t.kind not in ("filler", "cue")]
     verbs = [kind for kind in kinds[-_NEAR - 1 :] if kind in ("frame", "hedge", "about")]
     return bool(verbs) and verbs[-1] != "about"

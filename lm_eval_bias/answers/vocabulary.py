@@ -11,8 +11,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
 
 
 def _content(name: str) -> Any:
-    text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, _LOADER)
+    return yaml.load((Path(__file__).parent / f"{name}.yaml").read_text("utf-8"), _LOADER)
 
 
 @cache
