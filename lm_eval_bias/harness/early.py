@@ -51,7 +51,7 @@ def asked_first(ask: Any) -> Any:
             ids[r.task_name].add(r.doc_id)
             if r.task_name in watched and len(ids[r.task_name]) <= FIRST:
                 first.append(i)
-        readers: Any = {task: watched.pop(task, None) for task in ids}
+        readers = {task: watched.pop(task, None) for task in ids}
         ask_these(first)
         for i in first:
             task = requests[i].task_name

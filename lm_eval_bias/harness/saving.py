@@ -33,8 +33,8 @@ def check_files(task: str) -> None:
         compat.survive_full_caches()
         _warn_of_what_is_not_saved(sys.argv[1:])
         for name in ("save_results_aggregated", "save_results_samples"):
-            method = getattr(EvaluationTracker, name)
-            setattr(EvaluationTracker, name, partialmethod(_save, method))
+            own = partialmethod(_save, getattr(EvaluationTracker, name))
+            setattr(EvaluationTracker, name, own)
     _tasks.add(task)
 
 

@@ -213,12 +213,12 @@ class BiasTask(Base):
         written = config.get("output_type", "generate_until") == "generate_until"
         self.thinks = thinks and (last or not written)
         """Whether its choices are scored behind the model's own thought."""
-        if self.thinks and self.as_it_stands:
-            raise UsageError(
-                f"{name}: it scores texts as they stand, so there is no answer to think about; "
-                f"leave {REASONING}=true out of --metadata"
-            )
         if self.thinks:
+            if self.as_it_stands:
+                raise UsageError(
+                    f"{name}: it scores texts as they stand, so there is no answer to think about; "
+                    f"leave {REASONING}=true out of --metadata"
+                )
             config["output_type"] = OUTPUT_TYPES[TURNS]
         if self.thinks or self.request == TURNS:
             settings = {"until": list(UNTIL), "do_sample": False}
@@ -384,8 +384,7 @@ class BiasTask(Base):
             for turn in self.turns
         ] or [{"user": self.doc_to_text(doc)}]
         if self.config.doc_to_choice is not None:
-            choices = [str(choice) for choice in self.doc_to_choice(doc)]
-            scored: Config = {"choices": choices}
+            scored: Config = {"choices": [str(choice) for choice in self.doc_to_choice(doc)]}
             if self.thinks:
                 turns[-1] |= {"generation_kwargs": now, "thinks": True}
                 scored |= {"counted": self.request == COUNTED}
@@ -422,10 +421,8 @@ class BiasTask(Base):
         except Exception as error:
             self._fail(error, "reading the answers")
             for instance in self.instances:
-                for name in [
-                    pipe["name"] for pipe in self.config.filter_list or [{"name": "none"}]
-                ]:
-                    instance.filtered_resps.setdefault(name, [])
+                for pipe in self.config.filter_list or [{"name": "none"}]:
+                    instance.filtered_resps.setdefault(pipe["name"], [])
 
     def override_metric(self, metric_name: str) -> None:
         """With `--predict_only` there is one metric, `bypass`, and no record."""
@@ -550,7 +547,7 @@ class BiasTask(Base):
     def dump_config(self) -> Config:
         # Functions and objects become texts, which name no address: equal runs write equal files.
         text = json.dumps(super().dump_config(), default=str)
-        config: Config = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
+        config = json.loads(re.sub(r" at 0x[0-9a-f]+", "", text))
         if self.request == SENTENCES:
             config["sentences"] = self.sentences
         if self.request == TURNS:

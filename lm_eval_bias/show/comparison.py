@@ -34,7 +34,13 @@ def page(comparison: Comparison) -> Page:
         LEGEND,
         [names | _row(comparison, row) for row in comparison.rows]
         + [{**names, "task": task, "refused": why} for task, why in refused],
-        _source(comparison),
+        source(
+            [
+                run._replace(model=f"{side} {name}")
+                for pair in comparison.pairs.values()
+                for side, name, run in zip(SIDES, comparison.names, pair[:2], strict=True)
+            ]
+        ),
     )
 
 
@@ -90,15 +96,3 @@ def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
         "why": difference.why or None,
         "besides_the_model": row.other_differences or None,
     }
-
-
-def _source(comparison: Comparison) -> str:
-    """The runs, named by their sides."""
-    sides = [f"{side} {name}" for side, name in zip(SIDES, comparison.names, strict=True)]
-    return source(
-        [
-            run._replace(model=side)
-            for pair in comparison.pairs.values()
-            for side, run in zip(sides, pair[:2], strict=True)
-        ]
-    )

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from lm_eval_bias import __version__
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.exhibit import Exhibit
-from lm_eval_bias.exhibit import Rows as RowsOf
 from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM
 from lm_eval_bias.results import verdict
@@ -120,8 +119,8 @@ def write(
     overview, first = writer.overview(finished)
     folder.write("index.html", overview)
     if brief:
-        page = _page("report_brief.html", page="brief.html", known=known, **first)
-        folder.write("brief.html", page)
+        name = "brief.html"
+        folder.write(name, _page("report_brief.html", page=name, known=known, **first))
     folder.finish()
     return verdict.judged(runs)
 
@@ -322,7 +321,7 @@ class _Writer:
         shown = {
             e.source.table
             for e in known.exhibits
-            if isinstance(e.source, RowsOf) and not e.source.where and e.then is None
+            if isinstance(e.source, exhibits.Rows) and not e.source.where and e.then is None
         }
         for name, rows in run.tables.items():
             if not rows or name in shown - {"numbers"}:
