@@ -177,8 +177,7 @@ def added_up(rng: Rng, asked: Asked, words: csr_array) -> Floats:
 
 def options_only(rng: Rng, asked: Asked) -> Floats:
     """Likes words of the answers and does not read the prompt."""
-    liking = asked.of_text @ rng.standard_normal(len(asked.words))
-    return liking[asked.text]
+    return (asked.of_text @ rng.standard_normal(len(asked.words)))[asked.text]
 
 
 def echo(rng: Rng, asked: Asked) -> Floats:

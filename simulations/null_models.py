@@ -483,12 +483,14 @@ def figure(tests: Sequence[Tested]) -> str:
         for name, shares in (("the sample's", test.own), ("with systematic errors", test.others)):
             passed, n = total(test.metric, shares)
             ends = binomtest(passed, n).proportion_ci()
-            share = {
+            row = {
+                "test": label,
+                "interval": name,
                 "share": 100 * passed / n,
                 "share_low": 100 * ends.low,
                 "share_high": 100 * ends.high,
             }
-            rows.append({"test": label, "interval": name, **share})
+            rows.append(row)
     drawn = svg(SHOWN, rows, name="null-models")
     return drawn.replace("<svg ", '<svg style="background:white" ', 1)  # a page may be dark
 

@@ -150,8 +150,7 @@ def main() -> None:
         for frame, texts in FRAMES.items()
     }
     before, sign = taught.preferences(probes), -1 if asked.reverse else 1
-    trained = [p for p in taught.model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(trained, RATE)
+    optimizer = torch.optim.AdamW([p for p in taught.model.parameters() if p.requires_grad], RATE)
     frames, doses = list(FRAMES), sorted(asked.doses)
     name = asked.kind.replace(" ", "_") + "-sham" * asked.sham + "-reverse" * asked.reverse
     for step in range(1, asked.steps + 1):

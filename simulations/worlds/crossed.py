@@ -22,9 +22,8 @@ RARE, LARGE = 0.3, 2.0
 
 
 def rows() -> Rows:
-    for (wordings, words, asked), name in product(SIZES, SPREADS):
+    for (wordings, words, asked), (name, spreads) in product(SIZES, SPREADS.items()):
         what = f"{wordings} x {words}" + ", one in six" * (asked < 1)
-        spreads = SPREADS[name]
         yield f"{what}, {name}", partial(experiment, wordings, words, asked, spreads, 0.0)
     for words in (6, 12, 24):
         yield f"40 x {words}, rare", partial(experiment, 40, words, 1.0, (0.0, 0.0), LARGE)
