@@ -163,8 +163,7 @@ def with_groups(
     effects = [w * own_effects(_filled(x), names) for w, names, x in parts]
     moved = np.hstack([(own - own.mean()) / own.size for own in effects])
     event, group = np.indices(moved.shape).reshape(2, -1)
-    kind = group >= effects[0].shape[1]
-    sample = Sample(moved.size, (group, kind), (event, None))
+    sample = Sample(moved.size, (group, group >= effects[0].shape[1]), (event, None))
     total = sample.total()
     mean = moved.size * ratio(total(moved.ravel()), total(1))
     estimated = sample.estimates(mean, total(1), fewest=0)

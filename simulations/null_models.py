@@ -194,8 +194,7 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
         return rows
     if first.request_type == "conversation":
         plan = first.args[1]
-        turns = [turn["user"] for turn in plan["turns"]]
-        prompt = "\n".join([plan["system"] or "", *turns])
+        prompt = "\n".join([plan["system"] or "", *(turn["user"] for turn in plan["turns"])])
         scored = [(prompt, " " + choice) for choice in choices or plan["turns"][-1]["choices"]]
     elif choices:
         scored = [(first.args[0], " " + choice) for choice in choices]

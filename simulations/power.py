@@ -44,8 +44,7 @@ def nli(doc: Mapping[str, Any], row: Answer) -> float:
 
 def analogy(doc: Mapping[str, Any], row: Answer) -> float:
     """The bad word for looks of low status, the good one for looks of high status."""
-    word = {"stereotype": doc["biased"], "swapped": doc["unbiased"]}.get(doc["context"])
-    return row.key == word
+    return row.key == {"stereotype": doc["biased"], "swapped": doc["unbiased"]}.get(doc["context"])
 
 
 def hbb(doc: Mapping[str, Any], row: Answer) -> float:

@@ -69,8 +69,7 @@ def experiment(kind: str, items: tuple[int, ...], rounds: int, groups: int, rng:
         ratings = ratings + OF_ROUNDS * rng.standard_normal((groups, rounds, 1))
         ratings = ratings + OF_RATINGS * rng.standard_normal(ratings.shape)
         ratings = np.clip(np.round(ratings), 1, 5)
-    facets = np.repeat(range(len(items)), items).tolist()
-    of_groups = Scale(ratings, facets)
+    of_groups = Scale(ratings, np.repeat(range(len(items)), items).tolist())
     sample = Sample(groups, (range(groups), None))
     mean, _ = of_groups.values(sample.total())
     (low, high), mean_ends = (

@@ -229,10 +229,11 @@ def of_gaps(x: Any, total: Any) -> Values:
 def widened(x: Any, sample: Any, by: Any, estimates: Frames) -> Frames:
     groups, result = x["groups"].iloc[0], {}
     for name, (_of, columns) in POINTS.items():
-        estimated, errors = estimates[name], []
-        for part in range(len(estimated.value)):
-            stacks = (np.stack(x[column][by == part]) for column in columns)
-            errors.append(with_groups(groups, *stacks))
+        estimated = estimates[name]
+        errors = [
+            with_groups(groups, *(np.stack(x[column][by == part]) for column in columns))
+            for part in range(len(estimated.value))
+        ]
         variance, df = np.concatenate([(e.variance, e.df) for e in errors], axis=1)
         result[name] = estimated._replace(variance=variance + 0 * estimated.variance, df=df)
     return result

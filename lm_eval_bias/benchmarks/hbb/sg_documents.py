@@ -40,8 +40,7 @@ def questions(
             written[pronoun] = [
                 hbb.refer(text, pronoun, groups) for of_option in sentences for text in of_option
             ]
-        own = {"choices": written[pronoun], "split": len(sentences[0])}
-        yield {**question, "first": 1, **own}
+        yield {**question, "first": 1, "choices": written[pronoun], "split": len(sentences[0])}
 
 
 def documents(groups: str | None = None, category: str | None = None) -> list[Document]:

@@ -46,11 +46,8 @@ OWN = "groups file"
 def _group_problems(rows: Any, others: Data) -> Problems:
     first: dict[tuple[str | None, str], int] = {}
     for i, row in enumerate(rows):
-        if first.setdefault((row.get("list"), row["name"]), i) != i:
-            yield (
-                (i, "name"),
-                f"{row['name']} stands in row {first[row.get('list'), row['name']] + 1} too",
-            )
+        if (before := first.setdefault((row.get("list"), row["name"]), i)) != i:
+            yield (i, "name"), f"{row['name']} stands in row {before + 1} too"
         for field in ("competence", "warmth"):
             if field in row:
                 try:
@@ -151,10 +148,8 @@ def _published(part: str) -> dict[str, dict[str, Document]]:
     tables, rows = lexicon("stereomap_paper_values"), table("stereomap_groups")
     key_of = {row[name]: row["key"] for name in ("name", "table2") for row in rows}
     published: dict[str, dict[str, Document]] = {}
-    for source, clusters in {
-        **tables["table_2"],
-        **tables["table_5" if part != "original" else "table_2"],
-    }.items():
+    printed = tables["table_2"] | tables["table_5" if part != "original" else "table_2"]
+    for source, clusters in printed.items():
         for i, cluster in enumerate(clusters["clusters"]):
             means = {name: cluster[name] for name in ("competence", "warmth")}
             for name in cluster["groups"]:

@@ -140,18 +140,6 @@ def _figure_3(what: str, part: str) -> Exhibit:
     )
 
 
-def _starred(rows: Table) -> Table:
-    return [
-        {
-            **row,
-            "text": f"{row['rho']:.2f}{row.get('stars') or ''}"
-            if is_number(row.get("rho"))
-            else "",
-        }
-        for row in rows
-    ]
-
-
 TABLE_8 = Exhibit(
     name="Table 8",
     caption="Correlations of behavioural tendencies with stereotypes and emotions, over groups",
@@ -180,7 +168,15 @@ TABLE_8 = Exhibit(
         label="text",
         domain=(-1, 1),
     ),
-    then=_starred,
+    then=lambda rows: [
+        {
+            **row,
+            "text": f"{row['rho']:.2f}{row.get('stars') or ''}"
+            if is_number(row.get("rho"))
+            else "",
+        }
+        for row in rows
+    ],
     needs="the task stereomap_behavior",
     paper_values=(STEREOMAP, "Table 8", "Table 8, people"),
 )
