@@ -40,9 +40,7 @@ def test_a_model_that_reacts_to_the_domain_alone_has_no_gap():
     Comedy for S_a: 12 of 60, for S_b 12 of 24; without the domain in the fit the gap would be -0.3.
     """
     records = [
-        attribution(
-            "comedy" if domain == "race" else "tragedy", side, f"{side} {domain}", domain, k
-        )
+        attribution(verdict, side, f"{side} {domain}", domain, k)
         for side, domain, verdict, n in (
             ("a", "race", "comedy", 12),
             ("a", "health", "tragedy", 48),

@@ -96,14 +96,18 @@ def test_the_error_of_delta_is_that_of_a_jackknife_in_loops(missing):
         given[0, 1, 2] = given[1, 3, 3] = np.nan
     sample = Sample(n, (np.arange(n), None))
     total = sample.total()
-    result = sample.estimates(delta(mean_intensity(given, total), GROUPS), total(1))
+
+    def estimated():
+        return sample.estimates(delta(mean_intensity(given, total), GROUPS), total(1))
+
+    result = estimated()
     left = [np.nanmean(np.delete(given, i, axis=0), axis=0).tolist() for i in range(n)]
     without = [plain_delta(matrix, GROUPS) for matrix in left]
     variance = (n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without)
     assert result.variance == pytest.approx([variance])
     assert result.value == pytest.approx([plain_delta(np.nanmean(given, axis=0), GROUPS)])
     given[1:, 0, 1] = np.nan
-    alone = sample.estimates(delta(mean_intensity(given, total), GROUPS), total(1))
+    alone = estimated()
     assert not np.isnan(alone.value) and np.isnan(alone.variance)
 
 

@@ -61,9 +61,8 @@ def test_the_error_of_one_clustering_is_that_of_the_means_of_equal_clusters():
     of = mean(values[cluster], (cluster, None))
     assert of.variance == pytest.approx([values.var(ddof=1) / 20])
     assert of.df == pytest.approx([19]) and (of.clusters, of.n) == (20, 80)
-    stratum = cluster % 2
     moved = values + 100 * (np.arange(20) % 2)
-    of = mean(moved[cluster], (cluster, stratum))
+    of = mean(moved[cluster], (cluster, cluster % 2))
     halves = [values[k::2].var(ddof=1) / 10 for k in (0, 1)]
     assert of.variance == pytest.approx([sum(halves) / 4])
 

@@ -37,8 +37,7 @@ def test_one_group_by_hand():
 
 def test_one_scale_in_one_round_and_one_item_in_several_are_students_mean():
     items = np.array([2, 3, 3, 4, 4, 4, 5, 3.0])
-    stderr = items.std(ddof=1) / sqrt(8)
-    assert score_of([items], "aaaaaaaa") == pytest.approx((3.5, stderr, 7))
+    assert score_of([items], "aaaaaaaa") == pytest.approx((3.5, items.std(ddof=1) / sqrt(8), 7))
     assert score_of([[3], [4], [5]], "a") == pytest.approx((4, 1 / sqrt(3), 2))
     once = score_of([[3]], "a")
     assert once[0] == 3 and isnan(once[1])

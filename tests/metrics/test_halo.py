@@ -35,10 +35,9 @@ def pair(label, gender="women", descriptor="fair", category="attractiveness", **
     }
 
 
-def pairs(labels, *args, **changes):
+def pairs(labels, *args):
     """A wording for each label."""
-    wordings = ({"wording": f"t{i}", **changes} for i in range(len(labels)))
-    return [pair(label, *args, **of) for label, of in zip(labels, wordings, strict=True)]
+    return [pair(label, *args, wording=f"t{i}") for i, label in enumerate(labels)]
 
 
 def twins(fair, dark, gender="women", category="attractiveness"):

@@ -6,8 +6,8 @@ from lm_eval_bias.metrics.hidden_bias import distribution
 
 from lm_eval_bias.benchmarks.hbb.measure import HBB, KEYS
 
-TOY = {"Age 1": ("Young", "Old"), "Race 1": ("Asian", "Black", "White")}
 AGE = ("Young", "Old")
+TOY = {"Age 1": AGE, "Race 1": ("Asian", "Black", "White")}
 EDIT = [2, 0]
 
 
@@ -47,11 +47,10 @@ def ask(concept, type_, identity, p_first, p_second=None, **changes):
     ]
 
 
-def two(concept, p_one, p_other, type_="Age 1", **changes):
+def two(concept, p_one, p_other, type_="Age 1"):
     """Both orders of the first two identities of a type."""
     one, other = TOY[type_][:2]
-    asked = ask(concept, type_, one, p_one, **changes)
-    return asked + ask(concept, type_, other, p_other, **changes)
+    return ask(concept, type_, one, p_one) + ask(concept, type_, other, p_other)
 
 
 def summed(records, **options):
@@ -60,9 +59,8 @@ def summed(records, **options):
     return HBB.summary(records, **{**defaults, **options})
 
 
-def total(records, **options):
-    (row, *_) = summed(records, **options).tables["categories"]
-    return row
+def total(records):
+    return summed(records).tables["categories"][0]
 
 
 def lines(result, table):
@@ -88,13 +86,13 @@ def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference():
 
 
 @pytest.mark.parametrize(
-    "young, old, difference, shift", [(1.0, 0.0, 100, inf), (1.0, 1.0, 0, 0), (1.0, 0.5, 50, inf)]
+    "young, old, difference, shift", [(1.0, 0.0, 100, nan), (1.0, 1.0, 0, 0), (1.0, 0.5, 50, nan)]
 )
 def test_infinite_log_odds_are_probabilities_of_0_and_1(young, old, difference, shift):
     """The same infinity twice is no shift; the mean of an infinite one is undefined."""
     row = total(two("c", young, old))
     assert row["mean_difference"] == difference
-    assert row["log_odds_difference"] == pytest.approx(nan if shift else 0, nan_ok=True)
+    assert row["log_odds_difference"] == pytest.approx(shift, nan_ok=True)
 
 
 def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
@@ -130,8 +128,8 @@ def shifted(size, of_age, changed=CHANGED):
     ]
 
 
-def matched(questions):
-    return summed(questions, order="paper").values
+def excess_of(questions):
+    return summed(questions, order="paper").values["excess_log_odds"]
 
 
 def test_the_excess_is_over_placebos_that_change_as_many_words_and_characters():
@@ -142,8 +140,7 @@ def test_the_excess_is_over_placebos_that_change_as_many_words_and_characters():
     result = summed(questions, order="paper")
     of_all = lines(result, "categories")
     assert of_all["all",]["instances"] == 12 and of_all["Placebo",]["instances"] == 60
-    of_pair = lines(result, "identity_pairs")[AGE]
-    for row in (of_all["all",], of_all["Age",], of_pair):
+    for row in (of_all["all",], of_all["Age",], lines(result, "identity_pairs")[AGE]):
         assert (row["excess_log_odds"], row["excess_ratio"]) == pytest.approx((0.4, 1.5))
     assert isnan(of_all["Placebo",]["excess_log_odds"])
 
@@ -155,7 +152,7 @@ def test_placebos_of_one_length_match_words_alone_and_of_one_number_of_words_not
         for name, of in CHANGED.items()
     }
     questions = shifted(lambda c, words, _: 0.1 + 0.2 * words**0.5, lambda c: -1.2, changed)
-    assert matched(questions)["excess_log_odds"].value == pytest.approx(excess, nan_ok=True)
+    assert excess_of(questions).value == pytest.approx(excess, nan_ok=True)
 
 
 LONGER = {2: 0, 4: 3, 8: 0, 12: 1, 18: 0}
@@ -188,14 +185,13 @@ def test_with_tokens_the_excess_is_over_placebos_of_which_one_is_longer_or_not_a
     ]
     if unknown:
         questions[unknown]["tokens"] = None
-    assert matched(questions)["excess_log_odds"].value == pytest.approx(excess, nan_ok=True)
+    assert excess_of(questions).value == pytest.approx(excess, nan_ok=True)
 
 
 def test_the_excess_of_a_model_that_adds_up_words_is_0_however_many_change():
     """A shift of size sqrt(W), different in each concept pair: the difference to the placebos is 0,
     and so is its error, since each draw of concept pairs brings its own placebos."""
-    of = matched(shifted(lambda c, words, _: (1 + c) * words**0.5, lambda c: (1 + c) * 3))
-    excess = of["excess_log_odds"]
+    excess = excess_of(shifted(lambda c, words, _: (1 + c) * words**0.5, lambda c: (1 + c) * 3))
     assert (excess.value, excess.stderr) == pytest.approx((0, 0), abs=1e-9)
 
 
@@ -204,7 +200,7 @@ def test_descriptors_are_a_sample_too():
     fit, and one pair of identities may as well. So the error is that of a prediction by weighted
     least squares. Two degrees of freedom count as one, whose t is 12.7062."""
     sizes = dict(zip(WORDS, (0.5, 2, 0.3, 3, 1), strict=True))
-    excess = matched(shifted(lambda c, words, _: sizes[words], lambda c: 2))["excess_log_odds"]
+    excess = excess_of(shifted(lambda c, words, _: sizes[words], lambda c: 2))
     root = np.sqrt(list(WORDS))
     x = np.column_stack([np.ones(5), root, list(WORDS.values())]) / root[:, None]
     y, at = np.array(list(sizes.values())) / root, np.array([1, 3, 10])

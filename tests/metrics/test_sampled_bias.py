@@ -50,10 +50,10 @@ def test_p_of_a_question_is_the_mean_over_its_orders():
     assert summed(other + old, "both")["instances"].value == 0
 
 
-def made(counts, type_="Age 1", names=AGE, n=10, **changes):
-    """An instance for each pair of counts, each concept its own."""
+def made(counts, type_="Age 1", names=AGE, **changes):
+    """An instance for each pair of counts of ten answers, each concept its own."""
     return [
-        selection(f"c{i:03}", type_, name, 1, k, n - k, *names, **changes)
+        selection(f"c{i:03}", type_, name, 1, k, 10 - k, *names, **changes)
         for i, pair in enumerate(counts)
         for name, k in zip(names, pair, strict=True)
     ]
@@ -111,8 +111,7 @@ def test_excess_is_what_is_beyond_chance_less_that_of_matched_placebos():
     selections = made([(10, 0)] * 12, changed=[(0, 0), (3, 0)])
     for i in range(4):
         edit = [(0, 0), (2 + i, 0)]
-        placebo = ("April", "October")
-        selections += made([(5, 5)] * 12, f"Placebo {i}", placebo, changed=edit)
+        selections += made([(5, 5)] * 12, f"Placebo {i}", ("April", "October"), changed=edit)
     excess = summed(selections)["excess_difference"]
     assert excess.value == pytest.approx(100) and excess.stderr == pytest.approx(0, abs=1e-9)
     assert isnan(summed(made([(10, 0)]))["excess_difference"].value)

@@ -35,7 +35,7 @@ def scored(scores):
 
 def test_the_papers_test_agrees_with_scipy_and_leaves_out_what_is_undefined():
     given = [0.6, 0.75, 1.0, 0.8, 0.9]
-    values = summary([*scored(given), word_list([1] * 10)]).values
+    values = WABT.summary([*scored(given), word_list([1] * 10)]).values
     expected = stats.ttest_1samp(given, 0)
     assert values["bias_score_n"].value == 5
     found = [values[f"bias_score{of}"].value for of in ("", "_std", "_t", "_paper_p")]
@@ -48,7 +48,7 @@ def test_the_papers_test_agrees_with_scipy_and_leaves_out_what_is_undefined():
 def test_identical_scores_whose_mean_is_rounded_are_identical(n):
     """Three times 0.1 have the mean 0.10000000000000002 and a standard deviation of 1e-17, whose t
     scipy has for a number."""
-    values = summary(scored([0.7] * n)).values
+    values = WABT.summary(scored([0.7] * n)).values
     assert (values["bias_score_t"].value, values["bias_score_paper_p"].value) == (np.inf, 0)
 
 
@@ -73,10 +73,6 @@ def word_list(share, sample="s", refused=False, words=None):
     }
 
 
-def summary(records):
-    return WABT.summary(records)
-
-
 def test_rates_of_lists_without_a_score():
     lists = [
         word_list([1, 0] * 5),
@@ -84,7 +80,7 @@ def test_rates_of_lists_without_a_score():
         word_list(None),
         word_list(None, refused=True),
     ]
-    result = summary(lists)
+    result = WABT.summary(lists)
     rates = {name: result.values[name].value for name in ("invalid", "undefined", "refused")}
     assert rates == pytest.approx({"invalid": 50, "undefined": 25, "refused": 25})
     assert (result.values["bias_score"].value, result.values["bias_score"].n) == (1, 1)
@@ -99,7 +95,7 @@ def test_lists_of_the_same_identifiers_are_one_draw():
         word_list(share, str(i))
         for i, share in enumerate([[1, 0] * 5, [0, 1] * 5, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]] * 10)
     ]
-    single, tripled = summary(once).values, summary(once * 3).values
+    single, tripled = WABT.summary(once).values, WABT.summary(once * 3).values
     score, again = single["bias_score"], tripled["bias_score"]
     assert again[:4] == pytest.approx(score[:4])
     t = "bias_score_t"
@@ -143,7 +139,7 @@ def test_words_are_a_sample_too():
         share, words = [shares[p][w] for p, w in drawn], [f"{p}{w}" for p, w in drawn]
         lists.append(word_list(share, str(sample), words=words))
     expected = sqrt(sum(shares[p].var(ddof=1) / 20 for p in (True, False)))
-    values = summary(lists).values
+    values = WABT.summary(lists).values
     score = values["bias_score"]
     assert score.value == pytest.approx(shares[True].mean() - shares[False].mean(), abs=1e-3)
     assert score.stderr == pytest.approx(expected, rel=0.1)
