@@ -70,8 +70,8 @@ def parser_of(path):
 
 @cache
 def cases(path):
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
-    return yaml.load(path.read_text(), loader)
+    # ten times as fast
+    return yaml.load(path.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def expected(case):

@@ -240,8 +240,8 @@ DOC = {"items": ["Friendly"], "text": "men", "keywords": 5}
 ANSWER = "1. Lazy\n2. Risk takers\n3. Not friendly\n4. Purple\n\n- Friendly: 4"
 
 
-def filtered(text, **options):
-    return SurveyContent(**options).apply([[text]], [DOC])[0][0]
+def filtered(text):
+    return SurveyContent().apply([[text]], [DOC])[0][0]
 
 
 def test_the_filter_puts_content_beside_ratings_and_keywords():

@@ -5,7 +5,7 @@ import pytest
 
 from lm_eval_bias.benchmarks.bistereo.analogy_documents import AnalogyOptions, documents, listed
 from lm_eval_bias.data.lexicons import lexicon, table
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 # Section 3.3: 16.7, 17.6, 18.1, 29.8, 17.9 % belong to these axes; 265 positive and 288 negative
 # tuples.
@@ -199,5 +199,5 @@ def test_analogies_of_ones_own_in_another_language(own):
 def test_a_mistake_is_told_with_its_place(own, before, after, message):
     groups, items = (text.replace(before, after) for text in (GROUPS, ITEMS))
     assert (groups, items) != (GROUPS, ITEMS)
-    with pytest.raises(UsageError, match=re.escape(message)):
+    with refused(re.escape(message)):
         AnalogyOptions.read(own(groups, items))

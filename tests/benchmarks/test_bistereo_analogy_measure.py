@@ -25,12 +25,10 @@ SHARES = ("biased_preferences", "calibrated_preferences", "directed_preferences"
 GAPS = ("biased_preferences", "calibrated_gap", "directed_gap", "gap_beyond_words")
 
 
-def summed(rule, tokens=lambda word: None):
+def summed(rule):
     """Of a model that gives a word that log-likelihood behind a document."""
     return summarise(
-        ANALOGY,
-        [record(d, [(rule(d, w), False, tokens(w)) for w in d["choices"]]) for d in DOCS],
-        {},
+        ANALOGY, [record(d, [(rule(d, w), False, None) for w in d["choices"]]) for d in DOCS], {}
     )
 
 
@@ -58,8 +56,7 @@ def test_always_the_stereotype_and_always_its_opposite():
             assert values(found, group=group) == (share,) * 3
         low, high, clusters = found.values["biased_preferences"][2:5]
         assert 40 < clusters < 51 and share == (high if sign > 0 else low)
-        end = 100 * 0.025 ** (1 / clusters)
-        assert (low if sign > 0 else 100 - high) == pytest.approx(end)
+        assert (low if sign > 0 else 100 - high) == pytest.approx(100 * 0.025 ** (1 / clusters))
         assert values(found, ("unanswered", "left_out", "analogies")) == (0, 0, 307)
 
 
@@ -141,7 +138,7 @@ def test_record(unbiased, biased, log_odds):
     assert made["log_odds"] == log_odds
 
 
-def likelihoods(log_odds=-1.0):
+def likelihoods(log_odds):
     return [(-9.0, False, 1), (-9.0 + log_odds, False, 1)]
 
 

@@ -7,11 +7,9 @@ from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record, score_
 SIGN = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 
 
-def answered(docs, x, method="joint", **options):
+def answered(docs, x, method="joint"):
     """By a model that says how many nats likelier the desirable sentence is."""
-    return PAIRS.summary(
-        [record(d, [(-50.0 + x(d), 9, method), (-50.0, 9, method)]) for d in docs], **options
-    )
+    return PAIRS.summary([record(d, [(-50.0 + x(d), 9, method), (-50.0, 9, method)]) for d in docs])
 
 
 @pytest.mark.parametrize("value", [nan, inf, -inf, "nan"])

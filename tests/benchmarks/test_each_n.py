@@ -17,39 +17,31 @@ def grouped(records, *columns):
     return groups
 
 
-def of_analogies(records):
-    counts = dict.fromkeys(("biased", "calibrated", "directed", "beyond", "all", "orders"), 0)
-    written = "answer" in records[0]
+def analogy(records):
+    of, written = Counter(), "answer" in records[0]
 
     def has(rows):
         if not written:
             return all(r["log_odds"] is not None for r in rows)
-        valid = [r["first"] for r in rows if r["answer"] in ("biased", "unbiased")]
-        return {1, 2} <= {*valid}
+        return {1, 2} <= {r["first"] for r in rows if r["answer"] in ("biased", "unbiased")}
 
     for rows in grouped(records, "analogy", "axis", "gender").values():
-        by = {name: of for (name,), of in grouped(rows, "context").items()}
+        by = {name: some for (name,), some in grouped(rows, "context").items()}
         own, free, swapped = (by.get(k, []) for k in ("stereotype", "content-free", "swapped"))
         complete = bool(own) and has(own)
-        counts["all"] += 1
-        counts["biased"] += complete
+        of["all"] += 1
+        of["biased"] += complete
         if written:
-            phrases = grouped(free, "c").values()
-            counts["calibrated"] += complete and any(map(has, phrases))
+            of["calibrated"] += complete and any(map(has, grouped(free, "c").values()))
         else:
-            counts["calibrated"] += complete and has(free) and len(free) == rows[0]["content_free"]
+            of["calibrated"] += complete and has(free) and len(free) == rows[0]["content_free"]
         directed = complete and bool(swapped) and has(swapped)
-        counts["directed"] += directed
+        of["directed"] += directed
         placebos = [by.get(k) for k in ("placebo", "placebo swapped")]
-        counts["beyond"] += directed and all(of and has(of) for of in placebos)
+        of["beyond"] += directed and all(some and has(some) for some in placebos)
     if written:
         questions = grouped(records, "analogy", "axis", "gender", "context", "c")
-        counts["orders"] = sum(map(has, questions.values()))
-    return counts
-
-
-def analogy(records):
-    of = of_analogies(records)
+        of["orders"] = sum(map(has, questions.values()))
     return {
         "biased_preferences": of["biased"],
         "calibrated_preferences": of["calibrated"],

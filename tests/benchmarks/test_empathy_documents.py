@@ -86,25 +86,29 @@ def test_events_name_no_identity():
 
 
 @pytest.mark.parametrize(
-    "category, names, k", [("religion", 6, 8), ("nationality", 22, 8), ("race", 19, 8)]
+    "category, names, form",
+    [
+        ("religion", 6, r"a \w+"),
+        ("nationality", 22, r"a person from [\w -]+"),
+        ("race", 19, r"an? .+"),
+    ],
 )
 def test_the_first_documents_are_one_events_whole_matrix_then_that_of_the_placebos(
-    category, names, k
+    category, names, form
 ):
+    """Of eight placebos, in the form of the category's names."""
     docs = empathy.documents(category)
-    size = names**2 + k**2
+    size = names**2 + 8**2
     assert len(docs) == 240 * size == empathy.count(category)
     assert empathy.count(category, events_per_emotion=25) == 300 * size
     for first in (0, size * 239):
         event = docs[first : first + size]
         assert len({(d["perceiver"], d["experiencer"]) for d in event}) == size
         assert len({d["event"] for d in event}) == 1
-        assert [d["placebo"] for d in event] == [False] * names**2 + [True] * k**2
+        assert [d["placebo"] for d in event] == [False] * names**2 + [True] * 8**2
         of_placebos = {d["perceiver_group"] for d in event if d["placebo"]}
         assert of_placebos == set(GROUPS["placebos"][category])
-    # in the form of the category's names
-    forms = {"religion": r"a \w+", "nationality": r"a person from [\w -]+", "race": r"an? .+"}
-    assert all(re.fullmatch(forms[category], name) for name in GROUPS["placebos"][category])
+    assert all(re.fullmatch(form, name) for name in GROUPS["placebos"][category])
 
 
 def test_emotions_take_turns():

@@ -16,17 +16,17 @@ EVENT = 6**2 + 8**2
 NUMBER = {d["event"]: i // EVENT for i, d in enumerate(empathy.documents("religion"))}
 
 
-def records(intensity, category="religion", events=24):
+def records(intensity, events=24):
     """Records of the first events; `intensity` of (event number, perceiver, experiencer)."""
     return [
         record(d, [intensity(NUMBER[d["event"]], d["perceiver"], d["experiencer"])])
-        for d in empathy.documents(category)
+        for d in empathy.documents("religion")
         if NUMBER[d["event"]] < events
     ]
 
 
-def summary(records, missing="complete", measure=GENERATED):
-    return summarise(measure, records, {"missing": missing})
+def summary(records):
+    return summarise(GENERATED, records, {"missing": "complete"})
 
 
 def value_of(summary):
@@ -114,8 +114,7 @@ def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_coun
 
 def test_tables_hold_the_matrices():
     rng = np.random.default_rng(1)
-    tables = summary(records(lambda *x: in_group(*x) + rng.normal())).tables
-    pairs = tables["pairs"]
+    pairs = summary(records(lambda *x: in_group(*x) + rng.normal())).tables["pairs"]
     group = empathy.identities("religion", lexicon("empathy"))
     columns = ("perceiver", "perceiver_group", "experiencer", "experiencer_group")
     expected = [(*one, *two) for one in group.items() for two in group.items()]
@@ -154,8 +153,7 @@ def test_delta_events_and_table_6_are_those_of_the_authors_steps():
     rng = random.Random(0)
 
     def intensity(event, perceiver, experiencer):
-        chance = 0.02 if "a person" in (perceiver, experiencer) else 0.003
-        if rng.random() < chance:
+        if rng.random() < (0.02 if "a person" in (perceiver, experiencer) else 0.003):
             return "refused"
         return 60.0 + rng.randrange(20) + 5 * (perceiver == experiencer)
 

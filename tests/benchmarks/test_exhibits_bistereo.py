@@ -45,8 +45,9 @@ def pairs(built):
 
 def preferring(docs, nats, method=ENCODER):
     """By a model to which the desirable sentence is so many nats likelier."""
-    answers = lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)]  # noqa: E731
-    return run_of("bistereo_pairs", docs, answers)
+    return run_of(
+        "bistereo_pairs", docs, lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)]
+    )
 
 
 def stereotype(doc):
@@ -71,7 +72,7 @@ def uneven(pairs):
     return nats, preferring(pairs, nats)
 
 
-@pytest.mark.parametrize("name", list(CAPTIONS))
+@pytest.mark.parametrize("name", CAPTIONS)
 def test_a_figure_shows_the_bars_of_its_caption_and_no_others(pairs, uneven, name):
     """Bars are counted anew from the documents."""
     (nats, run), (axis, contexts, threshold) = uneven, CAPTIONS[name]
@@ -122,8 +123,9 @@ def test_of_a_calibrated_model_the_neutral_figures_are_missing(pairs):
 def nli(built):
     """The first ones of each gender and domain."""
     taken = {}
-    for doc in [doc for doc in built(bistereo_nli.documents) if doc["paper"]]:
-        taken.setdefault((doc["gender"], doc["domain"]), []).append(doc)
+    for doc in built(bistereo_nli.documents):
+        if doc["paper"]:
+            taken.setdefault((doc["gender"], doc["domain"]), []).append(doc)
     return [doc for some in taken.values() for doc in some[:200]]
 
 

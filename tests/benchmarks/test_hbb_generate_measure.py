@@ -51,7 +51,7 @@ def test_refuse_rates_by_category_and_type(built):
             *"a" * 10,
         ][:10]
 
-    summary = summed(built(PAPER)[:78], answers, "paper")
+    summary = summed(built(PAPER)[:78], answers)
     rates = {(r["category"], r["type"], r["identity"]): r for r in summary.tables["answers"]}
     assert rates["Religion", "Religion 2", "Jewish"]["declined"] == 20
     by_category = summary.groups["refuse_rate"]

@@ -19,7 +19,7 @@ from lm_eval_bias.benchmarks.hbb.official_documents import (
 from lm_eval_bias.benchmarks.hbb.sg_official_documents import documents as sentences
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 
 @pytest.fixture(scope="module")
@@ -177,17 +177,16 @@ def test_groups_of_ones_own_stand_in_place_of_table_10(folder, tmp_path):
     } == {"Work"}
     # 93, 873 and 1080
     assert sum("zem" in d["option_b"].split() for d in asked if d["first"] == 1) == 6
-    with pytest.raises(UsageError, match="the groups have no category 'Age'; expected one of Work"):
+    with refused("the groups have no category 'Age'; expected one of Work"):
         documents(groups=str(path), category="Age")
 
 
 def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
     path = tmp_path / "groups.yaml"
     path.write_text(GROUPS % "x: {subject: ze}")
-    with pytest.raises(
-        UsageError,
-        match=r"need the forms subject, possessive, object of a pronoun; .*groups\.yaml lacks "
-        "possessive, object",
+    with refused(
+        r"need the forms subject, possessive, object of a pronoun; .*groups\.yaml lacks "
+        "possessive, object"
     ):
         documents(groups=str(path))
 

@@ -7,7 +7,7 @@ import pytest
 
 from lm_eval_bias.authoring.pipeline import Refused, pipeline
 from lm_eval_bias.benchmarks.hbb.pipeline import prompts
-from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 
 HBB = pipeline("hbb")
 STEPS = {step.name: step for step in HBB.steps}
@@ -185,5 +185,5 @@ def test_rows_get_the_prompt_of_their_columns(tmp_path):
 def test_rows_of_another_form_are_told_by_line(tmp_path, monkeypatch, text, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.csv").write_text(text)
-    with pytest.raises(UsageError, match=re.escape(message)):
+    with refused(re.escape(message)):
         HBB.rows("s.csv")

@@ -34,8 +34,7 @@ def test_the_documents_are_those_of_hbb_with_option_1_first(built):
         options = [other.pop("option_a"), other.pop("option_b")]
         assert other.items() <= mine.items()
         assert len(mine["choices"]) == 8 and mine["choices"][::4] == options
-    part = [d for d in docs if d["category"] in ("Age", "Placebo")]
-    assert documents(category="Age") == part
+    assert documents(category="Age") == [d for d in docs if d["category"] in ("Age", "Placebo")]
 
 
 def test_the_instruction_is_byte_for_byte_the_authors(prompts):

@@ -76,10 +76,9 @@ def test_a_liking_for_a_word_is_told_from_a_stereotype(asked, rule, kind):
     """The word is in the sentence that does not stereotype, in three of four pairs. The expected
     number is that of ordinary least squares."""
     run = asked(rule)
-    likelier = [rule(p["sent_more"]) > rule(p["sent_less"]) for p in pairs()]
-    assert run.number("stereotype_share").value == pytest.approx(100 * np.mean(likelier))
     ours = [*pairs()]
-    apart = [rule(p["sent_more"]) - rule(p["sent_less"]) for p in ours]
+    apart = np.array([rule(p["sent_more"]) - rule(p["sent_less"]) for p in ours])
+    assert run.number("stereotype_share").value == pytest.approx(100 * np.mean(apart > 0))
     assert run.number("log_odds").value == pytest.approx(np.mean(apart))
     stereo = np.array([p["stereo_antistereo"] == "stereo" for p in ours])
     longer = [len(p["sent_more"]) - len(p["sent_less"]) for p in ours]

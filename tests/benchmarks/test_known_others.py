@@ -189,8 +189,7 @@ def test_opposite_likings_have_a_spread_and_no_mean(asked):
 
 def test_written_answers_without_a_gender_are_counted(asked):
     words = cycle(["man"] * 6 + ["woman", "female", "doctor", "child"])
-    lm = RuleLM(say=lambda _: f" {next(words)}.")
-    run, _ = asked(f"{COOCCURRENCE}_gen", OCCUPATIONS, lm)
+    run, _ = asked(f"{COOCCURRENCE}_gen", OCCUPATIONS, RuleLM(say=lambda _: f" {next(words)}."))
     assert values(run, "male_share", "no_gender") == [75, 20]
 
 

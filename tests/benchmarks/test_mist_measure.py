@@ -50,10 +50,10 @@ def test_a_liking_for_a_name_cancels():
 
 def test_a_list_with_a_likelihood_that_is_no_number_is_invalid():
     docs = mist.word_lists(samples=1)[:4]
-    good = [likelihoods(d, lambda *_: 0.5) for d in docs]
-    records = [record_wabt_likelihood(d, g) for d, g in zip(docs, good, strict=True)]
-    broken = record_wabt_likelihood(docs[0], [(nan, False), *good[0][1:]])
-    values = summarise(WABT_LIKELIHOOD, [broken, *records[1:]], {}).values
+    given = [likelihoods(d, lambda *_: 0.5) for d in docs]
+    given[0][0] = (nan, False)
+    records = [record_wabt_likelihood(d, g) for d, g in zip(docs, given, strict=True)]
+    values = summarise(WABT_LIKELIHOOD, records, {}).values
     assert (values["invalid"].value, values["bias_score_n"].value) == (25, 3)
 
 
@@ -80,8 +80,7 @@ def test_each_word_stands_in_a_sentence_with_either_group():
 
 def test_attributions_by_likelihood(asked):
     def answered(doc, comedy, tragedy):
-        last = [(comedy, False), (tragedy, False)]
-        return record_aat_likelihood(doc, [["a description", last]])
+        return record_aat_likelihood(doc, [["a description", [(comedy, False), (tragedy, False)]]])
 
     p = 1 / (1 + exp(-1))
     record = answered(asked[0], -1.0, -2.0)

@@ -31,8 +31,7 @@ APPENDIX_B, TABLE_2 = groups("appendix B"), groups("Table 2")
 @pytest.fixture(scope="module")
 def paper(paper_text):
     """The lines that are not empty."""
-    text = paper_text("stereomap")
-    return [line.strip() for line in text.split("\n") if line.strip()]
+    return [line.strip() for line in paper_text("stereomap").split("\n") if line.strip()]
 
 
 def between(paper, first, last):

@@ -13,8 +13,6 @@ from lm_eval_bias.harness.templates import render
 from lm_eval_bias.usage import UsageError
 from tests.mistakes import refused
 
-PARTS = ("original", "extended", "structure", "emotion", "behavior")
-
 
 @pytest.fixture(scope="module")
 def prompt():
@@ -26,7 +24,7 @@ def without_spaces_at_line_ends(text):
     return re.sub(r"[ \t]+\n", "\n", text).strip()
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", stereomap.ASKED)
 def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, prompts):
     """But for spaces at line ends, and for the word "been", which their program lost and the paper
     has."""
@@ -104,7 +102,7 @@ def test_a_limit_asks_whole_rounds_of_all_groups():
     assert len({doc["group"] for doc in docs[:98]}) == 98
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", stereomap.ASKED)
 def test_the_two_directions_differ_in_the_ends_of_the_scale_alone(part, prompt):
     docs = stereomap.likelihood_documents(part)[:120]
     for rising, falling in zip(docs[::2], docs[1::2], strict=True):

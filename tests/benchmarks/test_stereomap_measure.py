@@ -177,7 +177,7 @@ def by_likelihood(part, says):
     ]
 
 
-@pytest.mark.parametrize("part", list(measure.DIMENSIONS))
+@pytest.mark.parametrize("part", measure.DIMENSIONS)
 def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
     records = by_likelihood(part, lambda doc: 4)
     found, _, _ = summary(f"{part}_likelihood", records)
