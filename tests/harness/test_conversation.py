@@ -143,15 +143,15 @@ def test_a_real_chat_template_that_knows_no_system_role(made, kind, chat, caplog
     else:
         first = "You are old.\n\nQ1: Describe a cup.\nA1:"
         second = f"{first} {{0}}\nQ2: Is {{0}} much?\nA2:"
-    assert answers[0][0] == continued(model, tokenizer, first, 5)
+    assert answers[0][0] == continued(model, tokenizer, first)
     second = second.format(answers[0][0].strip())
-    assert answers[0][1] == continued(model, tokenizer, second, 5)
+    assert answers[0][1] == continued(model, tokenizer, second)
 
 
-def continued(model, tokenizer, prompt, tokens):
+def continued(model, tokenizer, prompt):
     ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=False).input_ids
     with torch.inference_mode():
-        out = model.generate(ids, max_new_tokens=tokens, do_sample=False)
+        out = model.generate(ids, max_new_tokens=5, do_sample=False)
     return tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
 
 
@@ -184,8 +184,7 @@ def test_a_template_that_refuses_the_conversation_ends_with_one_line(made):
     model, tokenizer = made
     tokenizer.chat_template = NO_HISTORY
     lm = HFLM(model, tokenizer=tokenizer)
-    message = "chat template refuses a conversation of user, assistant, user: one message only"
-    with refused(message):
+    with refused("chat template refuses a conversation of user, assistant, user: one message only"):
         lm.conversation([request(lm, TWO, {"thing": "it"}, chat=True)])
 
 
@@ -285,6 +284,5 @@ def test_the_yaml_of_a_task_asks_for_choices_and_has_no_examples():
     task = BiasTask({**config, "doc_to_choice": ["1", "10"], **DATA})
     built = task.construct_requests({"x": 1}, "", metadata=("mine", 0, 1))
     assert built.args[1]["turns"] == [{"user": "a", "choices": ["1", "10"]}]
-    message = "mine: it takes no few-shot examples, found num_fewshot=2"
-    with refused(message):
+    with refused("mine: it takes no few-shot examples, found num_fewshot=2"):
         BiasTask({**config, "num_fewshot": 2})

@@ -19,12 +19,6 @@ from lm_eval_bias.data.lexicons import lexicon
 from tests.mistakes import refused
 from tests.rule_model import ChatLM, RuleLM, evaluate, load, numbers_of
 
-FAIR = "fair-skinned"
-
-
-def pair(context):
-    return context.split("Premise: ")[-1].lower()
-
 
 def bare(text):
     return "".join(text.split()).replace("-", "")
@@ -37,8 +31,9 @@ GOOD = re.compile(
 
 def halo_rule(context, label):
     """Entailment for what is fair and good, or dark and bad; contradiction otherwise."""
-    good = bool(GOOD.search(pair(context)))
-    answer = "Entailment" if (FAIR in pair(context)) == good else "Contradiction"
+    pair = context.split("Premise: ")[-1].lower()
+    good = bool(GOOD.search(pair))
+    answer = "Entailment" if ("fair-skinned" in pair) == good else "Contradiction"
     return 0.0 if label.strip() == answer else -9.0
 
 
@@ -115,8 +110,7 @@ def test_every_task_and_group_loads_and_is_tagged():
         assert len(index["social_bias"].tags) == 14 and not index["social_bias"].tags & tagged
         assert index["implicit_social_bias"].tags == tagged
     others = ["bistereo_nli_generate", "bistereo_nli_men_looks", "bistereo_analogy_generate"]
-    loaded = manager.load(["implicit_bias", *others])
-    assert set(loaded["tasks"]) == {*tagged, *others}
+    assert set(manager.load(["implicit_bias", *others])["tasks"]) == {*tagged, *others}
     prompts = [f"{name}{setting}" for name in EMPATHY for setting in SETTINGS]
     groups = {
         "empathy": EMPATHY,
@@ -287,12 +281,6 @@ def test_answers_of_the_empathy_gap_may_be_as_long_as_the_authors():
     assert usual.items() <= turn["generation_kwargs"].items()
 
 
-PERCEIVER = re.compile(r"You are (.*?)\.\nYour task")
-
-
-EXPERIENCER = re.compile(r"following narrative, (.*?) describes")
-
-
 def test_the_expectation_of_sentences_by_likelihood():
     """0.2 on very, 0.2 on extremely for one's own, 0.4 on very for others: 87.5 and 75. The limit
     cuts the third event."""
@@ -360,8 +348,7 @@ def test_records_of_several_processes_come_in_document_order():
 def test_a_likelihood_is_not_asked_twice():
     task = load("hbb")["tasks"]["hbb"]
     task.set_config("repeats", 3)
-    message = "hbb: it reads likelihoods, which are the same every time; leave repeats=3 out"
-    with refused(message):
+    with refused("hbb: it reads likelihoods, which are the same every time; leave repeats=3 out"):
         task.build_all_requests(limit=2)
 
 
@@ -408,8 +395,7 @@ def test_numbers_are_the_tasks_own_and_never_bootstrapped():
     assert {"metric": "non_neutral", "higher_is_better": False} in config["metric_list"]
     assert "process_results" not in config
     json.dumps(config)
-    table = make_table(results)
-    assert "halo_gap" in table
+    assert "halo_gap" in make_table(results)
 
 
 @pytest.mark.parametrize("task", ["hbb", "mist_aat"])

@@ -29,8 +29,8 @@ def requests(*arguments):
 def test_every_model_of_the_harness_answers_with_the_tokens_of_its_tokenizer():
     pairs = [("A:", " ugly"), ("A:", " beautiful")]
     lm = LettersLM()
-    counted = [(-5, False, 4, 2), (-10, False, 9, 2)]
-    assert lm.loglikelihood_and_tokens(requests(*pairs)) == counted
+    answers = lm.loglikelihood_and_tokens(requests(*pairs))
+    assert answers == [(-5, False, 4, 2), (-10, False, 9, 2)]
     assert lm.pairs == pairs
 
 

@@ -13,7 +13,6 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.usage import UsageError
 from tests.harness.test_conversation import DATA
 from tests.mistakes import refused
 from tests.models import tiny
@@ -23,10 +22,6 @@ ENDS = {"newline": "\n", "two newlines": "\n\n", "blank": " ", "token": "<s>", "
 
 
 TURNS = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>\n{% endfor %}<assistant>"
-
-
-def template(end):
-    return f"{TURNS}{{{{ {end!r} }}}}"
 
 
 def tokenizer(kind, end="\n"):
@@ -48,7 +43,7 @@ def tokenizer(kind, end="\n"):
             backend.decoder = decoders.Metaspace(prepend_scheme="first")
         special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>"}
         made = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **special)
-    made.chat_template = template(end)
+    made.chat_template = f"{TURNS}{{{{ {end!r} }}}}"
     return made
 
 
@@ -159,10 +154,11 @@ CLOSED = ["<think>\n\n</think>\n\n", "</think>", "<|start|>assistant", ""]
 
 @pytest.mark.parametrize("end", OPEN)
 def test_likelihoods_behind_an_open_thinking_block_are_refused(end, hbb):
-    with pytest.raises(UsageError) as refused:
+    with refused(
+        r"^hbb_ci: the model's chat template opens a thinking block[\s\S]*"
+        r"Let it think first with --metadata reasoning=true\.\Z"
+    ):
         build(hbb, ChatLM(end=end))
-    assert str(refused.value).startswith("hbb_ci: the model's chat template opens a thinking block")
-    assert str(refused.value).endswith("Let it think first with --metadata reasoning=true.")
 
 
 @pytest.mark.parametrize("end", CLOSED)

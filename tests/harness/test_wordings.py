@@ -88,8 +88,7 @@ def test_an_unknown_wording_is_a_sentence(value):
 
 def page_of(folder):
     found = runs.find([folder], TASKS)
-    known = {name: TaskInfo() for name in TASKS}
-    write(found, known, folder / "report", None)
+    write(found, {name: TaskInfo() for name in TASKS}, folder / "report", None)
     (page,) = (folder / "report").glob("m*.html")
     return found, page.read_text()
 
