@@ -711,5 +711,5 @@ def test_merge_refuses_runs_on_different_items(write, command, tmp_path):
 
 def test_a_line_that_is_no_json_is_named(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": \n')
-    with pytest.raises(UsageError, match="line 2"):
+    with refused("line 2"):
         rows(str(tmp_path / "a.jsonl"))

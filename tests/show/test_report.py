@@ -47,8 +47,8 @@ TABLE = Exhibit(
     "It does not show why.",
     figure=Figure("bars", "group", "gap"),
 )
-GAP_KEYS = ("group", "gap", "gap_stderr", "gap_low", "gap_high", "gap_n")
-KEYS = (*GAP_KEYS, "share", "share_low", "share_high")
+KEYS = ("group", "gap", "gap_stderr", "gap_low", "gap_high", "gap_n")
+KEYS += ("share", "share_low", "share_high")
 BY_GROUP = [
     dict(zip(KEYS, row, strict=True))
     for row in (
@@ -91,18 +91,17 @@ def test_numbers_stand_with_interval_and_n():
     """The interval of a column is that of NAME_low and NAME_high, its n NAME_n; NaN is none."""
     run_of(RUNS, n=50, of=100, units=37, tables={"by_group": BY_GROUP})
     pages = texts(ours(TABLE))
-    text = pages["org-m.html"]
-    assert (
-        "is one favoured" in text
-        and "By group Counterpart: Paper, Table 1" in text
-        and "(between 1.0 and 5.0; n = 37)" in text
-        and "Primary numbers of mine, 50 documents" in text
-    )
-    assert (
+    for text in (
+        "is one favoured",
+        "By group Counterpart: Paper, Table 1",
+        "(between 1.0 and 5.0; n = 37)",
+        "Primary numbers of mine, 50 documents",
         "first 3.0 [1.0, 5.0] n = 41 40.0 [31.0, 52.0] second -1.0 n = 9 – third – n = 0 0.0 "
-        "[-∞, 2.0]"
-    ) in text
-    assert "A gap above 0 favours the group." in text and "It does not show why." in text
+        "[-∞, 2.0]",
+        "A gap above 0 favours the group.",
+        "It does not show why.",
+    ):
+        assert text in pages["org-m.html"]
     assert all("asked 50 of 100 documents" in page for page in pages.values())
 
 
@@ -136,8 +135,7 @@ def test_the_overview_counts_what_the_intervals_allow():
 def test_an_exhibit_without_rows_says_what_is_missing():
     run_of(RUNS)
     lacking = TABLE._replace(name="Table 2", needs="the option style=all")
-    known, drawing = ours(TABLE, lacking), Drawn()
-    text = texts(known, drawing)["org-m.html"]
+    text = texts(ours(TABLE, lacking), drawing := Drawn())["org-m.html"]
     assert "This run has no rows for it." in text
     assert "This run has no rows for it: it needs the option style=all." in text
     assert "A gap above 0 favours" not in text
@@ -170,8 +168,7 @@ def test_an_exhibit_that_fails_costs_no_page(drawing, why):
     """Rows of another version, a function of a person's own, a figure that cannot be drawn."""
     run_of(RUNS, tables={"by_group": BY_GROUP})
     fails = TABLE._replace(name="Broken", source=lambda tables: [{"x": tables["absent"]}])
-    known = ours(TABLE, fails)
-    text = texts(known, drawing)["org-m.html"]
+    text = texts(ours(TABLE, fails), drawing)["org-m.html"]
     assert "KeyError: 'absent'" in text and "first 3.0" in text
     assert f"The figure could not be drawn: {why}" in text
 
@@ -196,11 +193,9 @@ def test_figures_stand_in_the_page_and_beside_it():
 def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not():
     for i, name in enumerate("abc"):
         version = 2.0 if name == "c" else 1.0
-        tables = {"by_group": BY_GROUP}
-        run_of(RUNS, name, minutes=i, version=version, tables=tables)
+        run_of(RUNS, name, minutes=i, version=version, tables={"by_group": BY_GROUP})
     apart = TABLE._replace(name="Table 3", figure=Figure("bars", "group", "gap", model=None))
-    known, drawing = ours(TABLE, apart), Drawn()
-    pages = texts(known, drawing)
+    pages = texts(ours(TABLE, apart), drawing := Drawn())
     assert set(pages) == {"index.html", "a.html", "b.html", "c.html"}
     shared = [
         (name, [row[model] for row in rows]) for name, rows, _, model in drawing.asked if model
@@ -232,8 +227,8 @@ def test_what_is_the_same_for_many_is_said_once():
 def test_another_condition_with_another_verdict_is_named():
     run_of(RUNS, "a", {"gap": (0.0, 1.0, 0, None, "Q")})
     run_of(RUNS, "a", minutes=1, chat_template_sha="t" * 64)
-    text = texts()["index.html"]
-    assert "no difference in another condition: chat template none" in text
+    expected = "no difference in another condition: chat template none"
+    assert expected in texts()["index.html"]
 
 
 def test_few_answers_in_the_form_asked_for_are_a_warning():
@@ -267,8 +262,7 @@ def test_the_brief_says_nothing_that_the_report_does_not(command):
     """But for its title and headings."""
     again = "lm_eval --model hf --tasks mine --system_instruction 'It is < 1'"
     run_of(RUNS, n=50, command=again)
-    options = ("-o", OUT, "--no_figures", "--brief")
-    assert command("report", RUNS, *options)[0] == 0
+    assert command("report", RUNS, "-o", OUT, "--no_figures", "--brief")[0] == 0
     pages = {path.name: path.read_text() for path in OUT.iterdir() if path.suffix}
     brief = Page(pages.pop("brief.html"))
     whole = " ".join(Page(page).text for page in pages.values())

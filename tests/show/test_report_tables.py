@@ -80,12 +80,9 @@ def test_the_papers_models_stand_beside_the_same_row_and_below_where_there_is_no
             {"options": {"samples": 50, "groups": "mine.yaml", "groups_sha256": "0a"}},
             "this run had groups of its own",
         ),
+        ({"warnings": ("asked 5 of 10 documents",)}, "this run was asked a part of the documents"),
         (
-            {"options": {"samples": 50}, "warnings": ("asked 5 of 10 documents",)},
-            "this run was asked a part of the documents",
-        ),
-        (
-            {"options": {"samples": 50}, "version": "2"},
+            {"version": "2"},
             "this run is of version 2 of the task, and the comparison was made for version 1.3",
         ),
         ({"options": {"samples": 50, "seed": 3}}, ""),
@@ -119,7 +116,7 @@ AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
 def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(sends, changes, why):
     task = "hbb_generate_official"
     same = {"settings": {"system instruction": AUTHORS}, "template": "t", "version": "1.2"}
-    one = run(task, **{**same, "generation": sent(task, **sends), **changes})
+    one = run(task, **same | {"generation": sent(task, **sends)} | changes)
     (found,) = {paper.incomparable for paper in beside(hbb_exhibits.TABLE_1, one)}
     assert why in found and found.count("this run") == bool(why) == bool(found)
 
@@ -290,7 +287,7 @@ def test_long_tables_fit_their_pages(compiled):
     for columns, n in ((2, 3000), (12, 2000)):
         head = [Cell("Group"), *[Cell(f"{title} {i}") for i in range(1, columns)]]
         rows = [[Cell(f"g{i}"), *[Cell("-0.25 [-0.5, 0.0]")] * (columns - 1)] for i in range(n)]
-        table = Table(head, rows, title="panel", words=frozenset({0}))
+        table = Table(head, rows, title="panel")
         log = compiled(latex([table], "A caption of some six lines. " * 8, "tab:c"))
         assert "too large" not in log and "Overfull" not in log and "\n!" not in log
         assert int(re.search(r"\((\d+) pages", log)[1]) > 18
