@@ -98,7 +98,7 @@ def json_of(path: Path, strict: bool = False) -> Any:
 
 def loads(content: str | bytes, strict: bool = False) -> Any:
     """What JSON holds, in UTF-8. Half of a character, such as "\\ud800", becomes U+FFFD, or is
-    refused if strict. Raises ValueError that says what is wrong."""
+    refused if strict, as is a name that stands twice. Raises ValueError that says what is wrong."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
         if _HALF.search(text):
@@ -106,7 +106,7 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
             if strict and mended != text:
                 raise ValueError('half of a character, such as "\\ud800"; write the whole one')
             text = mended
-        data = _DECODER.decode(text)
+        data = (_STRICT if strict else _DECODER).decode(text)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:
@@ -118,7 +118,15 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
     return data
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
+    names = [name for name, _ in pairs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"{twice[0]!r} stands there twice")
+    return dict(pairs)
+
+
 _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <= DIGITS else nan)
+_STRICT = json.JSONDecoder(parse_int=_DECODER.parse_int, object_pairs_hook=_unique)
 _QUOTED = re.compile(r'\\["\\]')
 _AS_LISTS = bytes.maketrans(b"{}", b"[]")
 _WITHIN = bytes(set(range(256)).difference(b'{}[]"'))

@@ -128,10 +128,12 @@ def _delimited(
             start = before + reader.line_num + 1
     except csv.Error as error:  # a field of more than 131,072 characters, too
         lines[len(rows),] = start
-        problems.append(((len(rows),), f"not a table: {error}"))
+        quote = _CLOSED if "expected" in str(error) else ""
+        problems.append(((len(rows),), f"not a table: {error}{quote}"))
     return rows
 
 
+_CLOSED = """; a " is not closed, or closed within a field"""
 _STRAIGHT = """; quotes around a field are straight ("), others are part of the text"""
 
 
@@ -139,7 +141,8 @@ def _quoted(cell: str) -> str:
     """What is wrong with a cell in quotes that no .csv or .tsv knows."""
     cell = cell.strip()
     closing = _QUOTES.get(cell[:1], "")
-    if len(cell) < 2 or cell[-1] not in closing or {*cell[1:-1]} & {cell[0], *closing}:
+    inside = {*cell[1:-1].replace('""', "")}  # doubled by a spreadsheet
+    if len(cell) < 2 or cell[-1] not in closing or inside & {cell[0], *closing}:
         return ""
     return (
         f"{cell[0]} and {cell[-1]} around the whole field would be asked as part of it; leave them "
@@ -150,7 +153,8 @@ def _quoted(cell: str) -> str:
 def _csv(text: str, lines: Lines, problems: list[Problem]) -> list[dict[str, str]]:
     # a spreadsheet writes semicolons where the comma is for decimals
     header = re.split(r"[\r\n]", text, maxsplit=1)[0]
-    return _delimited(text, lines, problems, next((d for d in ",;\t" if d in header), ","))
+    delimiter = next((d for d in ",;\t" if d in header), ",")
+    return _delimited(text, lines, problems, delimiter, strict=True)
 
 
 def _jsonl(text: str, lines: Lines, problems: list[Problem]) -> list[Any]:

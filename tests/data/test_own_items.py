@@ -192,6 +192,24 @@ def causes(known, **paths):
             'id\ttext\n1\t"a, b"\n2\t"Yes," she said. "No."\n3\t“Yes,” she said. “No.”\n',
             [f'a.tsv, line 2, text: " and " {AROUND}'],
         ),
+        (
+            "a.tsv",
+            'id\ttext\n1\t"she said ""no"" and left"\n',  # as a spreadsheet writes it
+            [f'a.tsv, line 2, text: " and " {AROUND}'],
+        ),
+        (
+            "a.csv",
+            'id,text\n1,a\n2,"b\n3,c\n',
+            [
+                'a.csv, line 3: not a table: unexpected end of data; a " is not closed, or closed '
+                "within a field"
+            ],
+        ),
+        (
+            "a.jsonl",
+            '{"id": 1, "text": "a", "id": 2}',
+            ["a.jsonl, line 1: 'id' stands there twice"],
+        ),
         ("a.csv", "“id”,text\n1,x\n", [f"a.csv, line 1: “ and ” {AROUND}", *UNKNOWN]),
         (
             "a.jsonl",
@@ -605,12 +623,12 @@ WRONG = {
             "at least one of b",
         ),
         (
-            lambda g, _: g["groups"]["b0"].update(identifiers=["a0-0"]),
-            "groups > b0 > identifiers > entry 1: 'a0-0' stands for a0 too",
+            lambda g, _: g["groups"]["b0"].update(identifiers=["Á0-0"]),  # read alike
+            "groups > b0 > identifiers > entry 1: 'Á0-0' stands for a0 too",
         ),
         (
-            lambda g, _: g["attributes"]["q"].update(negative=["good"]),
-            "attributes > q > negative > entry 1: 'good' is positive too",
+            lambda g, _: g["attributes"]["q"].update(negative=["Good"]),
+            "attributes > q > negative > entry 1: 'Good' is positive too",
         ),
     ],
     "nli": [

@@ -13,6 +13,7 @@ from itertools import chain, count, cycle, islice
 from math import gcd
 from typing import Any
 
+from lm_eval_bias.answers.text import plain
 from lm_eval_bias.data.options import Option, TaskOptions
 from lm_eval_bias.data.schema import (
     Data,
@@ -44,18 +45,21 @@ def _problems(data: Data, others: Data) -> Problems:
     owner: dict[str, str] = {}
     for name, group in data["groups"].items():
         yield from not_the_whole(("groups", name), name)
+        yield from not_the_whole(("groups", name, "domain"), group["domain"])
         sides.setdefault(group["domain"], Counter())[group["side"]] += 1
         for i, identifier in enumerate(group["identifiers"]):
-            if owner.setdefault(identifier, name) != name:
-                cause = f"{identifier!r} stands for {owner[identifier]} too"
+            if (other := owner.setdefault(plain(identifier), name)) != name:
+                cause = f"{identifier!r} stands for {other} too"
                 yield ("groups", name, "identifiers", i), cause
     for domain, n in sides.items():
         if n["a"] != 1 or not n["b"]:
             cause = f"the domain {domain} has {n['a']} groups of side a and {n['b']} of side b"
             yield ("groups",), f"{cause}, expected one of a and at least one of b"
     for dimension, polarities in data.get("attributes", {}).items():
+        yield from not_the_whole(("attributes", dimension), dimension)
+        positive = {*map(plain, polarities["positive"])}
         for i, word in enumerate(polarities["negative"]):
-            if word in polarities["positive"]:
+            if plain(word) in positive:
                 yield ("attributes", dimension, "negative", i), f"{word!r} is positive too"
     words: set[str] = set()
     for category, members in data.get("neutral_words", {}).items():
