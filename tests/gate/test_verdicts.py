@@ -371,6 +371,8 @@ def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_
     judged = four_tasks(tmp_path, *rows)
     *tasks, g, few, together = judged(paired)
     assert [one.verdict for one in (*tasks, g)] == [PASS] * 4 + [FAIL]
+    # one of seven has failed, so Holm asked the next at 5 / 6 %
+    assert tasks[0].confidence == pytest.approx(1 - 0.05 / 6)
     assert few.verdict == INCONCLUSIVE and "6 clusters; with fewer than 10" in few.reason
     *_, few, _ = judged(partial(paired, clusters=0))
     assert few.verdict == INCONCLUSIVE and "unknown on how many clusters" in few.reason

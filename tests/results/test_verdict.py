@@ -187,6 +187,7 @@ def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
     ends = {"gap": beyond, "raw": people}
     numbers = {(k, "g"): Number(v[0], 1.0, *map(float, v[1:]), 10) for k, v in ends.items()}
     judge = Metric("gap", "nats", "", null_value=0, raw="raw", placebos="things", question="Q")
+    judge = judge._replace(primary=True)
     raw = Metric("raw", "nats", "", null_value=0, above="{size} more", below="{size} less")
     run = run._replace(metrics=[judge, raw], numbers=numbers)
     found = verdict(run, judge, numbers["gap", "g"], "g")
@@ -197,6 +198,13 @@ def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
     row = {f"{name}{part}": x for name, v in ends.items() for part, x in zip(PARTS, v, strict=True)}
     (shown,) = judged_rows(SHOWN, run._replace(numbers={}), [{"part": "g", **row}])
     assert shown["gap_verdict"] == expected
+    # nor are those of common documents
+    of_group = numbers["gap", "g"], "g", numbers["raw", "g"]
+    assert kind(run._replace(numbers={}), judge, *of_group) == expected
+    # no difference is sorted by the number that it quotes
+    (test,) = judged([run._replace(numbers={(k, None): n for (k, _), n in numbers.items()})])
+    quoted = numbers["raw" if expected == "no difference" else "gap", "g"]
+    assert test.distance == quoted.distance_in_interval_widths(0)
 
 
 # ---- Figures, and two runs
