@@ -424,9 +424,8 @@ def _decided(
 ) -> tuple[str, str, str]:
     """Verdict, reason and what to do. alpha: of the first of Holm's tests."""
     value, bound, unit = test.value, test.bound, verdict.unit_of_difference
-    level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
-    if verdict.rule.condition == SIGNIFICANT:
-        level = fails
+    either = (fails,) if verdict.rule.condition == SIGNIFICANT else (fails, passes)
+    level = min(either, key=lambda level: (not level.rejected, level.alpha))
     low, high = test.shown(level.alpha).tolist()
     verdict.number = verdict.number._replace(low=low, high=high)
     verdict.confidence = 1 - level.alpha
