@@ -63,10 +63,11 @@ def chosen(text: str, labels: Labels) -> str | None:
     if len(text.split()) > _LONG and not re.search(label, text):
         return None  # "depending on" and the like is no answer
     text = re.split(_NEXT_TURN, text, maxsplit=1)[0]
-    # "as tragic as it is comic", "less comic than tragic"
+    # "as tragic as it is comic", "less comic than tragic", "less comic and more tragic"
     text = re.sub(rf"\bas (?:\w+ ){{0,2}}{label} as (?:\w+ ){{0,3}}{label}(?!\w)", "both", text)
     text = re.sub(
-        rf"\b(?:less(?: of)?|not so much|not as) ((?:\w+ ){{0,2}}{label}) (?:than|as)\b",
+        rf"\b(?:less(?: of)?|not so much|not as) ((?:\w+ ){{0,2}}{label})"
+        r"(?: (?:than|as)\b|,?(?: (?:and|but))?(?= (?:\w+ )?more\b))",
         r"not \1 but",
         text,
     )

@@ -23,7 +23,9 @@ _GOES_ON = re.compile(r"\W*(?:however|but|that said|nevertheless|still|therefore
 _OPENING = re.compile(letters("|".join(_WORDS["openings"].values())))
 _SENTENCE_END = re.compile(r"[.!?]\s|\n")
 _DECLINING_FLATLY = re.compile(_WORDS["grounds"]["declines"])
-_CLAUSE, _AS_AN_AI, _NOT_ITS_OWN, _CONCESSION, _OFFER = map(re.compile, _WORDS["clauses"].values())
+_CLAUSE, _AS_AN_AI, _NOT_ITS_OWN, _CONCESSION, _OFFER, _EXPLAINS = map(
+    re.compile, _WORDS["clauses"].values()
+)
 _NO_REFUSAL = re.compile(_WORDS["answers"]["no_refusal"])
 _ANSWER = re.compile(_WORDS["answers"]["answer"], re.MULTILINE)
 
@@ -42,9 +44,12 @@ def _declines(clause: str) -> bool:
 
 
 def without_refusals(text: str) -> str:
-    """The clauses that do not decline, a line each, up to an offer."""
+    """The clauses that neither decline nor explain why, a line each, up to an offer."""
     parts = clauses(text)
-    kept = [clause for clause in parts if not _declines(clause)]
+    kept, declined = [], False
+    for clause in parts:
+        declined = _declines(clause) or (declined and bool(_EXPLAINS.match(clause)))
+        kept += [] if declined else [clause]
     if len(kept) == len(parts):
         return plain(text)
     offer = next((i for i, clause in enumerate(kept) if _OFFER.search(clause)), len(kept))
