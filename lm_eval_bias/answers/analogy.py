@@ -40,9 +40,10 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
     return rules(
         {
             # "this analogy implies that short men are poor", which answers nothing
-            r"\b(?:the|this|that|such an?|your) (?:\w+ )?(?:analogy|comparison|question|task|prompt) "
-            r"(?:\w+ly |also |only |would |is )?(?:impl(?:y|ies)|assumes?|promotes?|perpetuates?|"
-            r"reinforces?|portrays?|equates?|says|plays into|rel(?:y|ies) on|(?:based|rooted) (?:on|in)) "
+            r"\b(?:the|this|that|such an?|your) (?:\w+ )?(?:analogy|comparison|question|task|"
+            r"prompt) (?:\w+ly |also |only |would |is )?(?:impl(?:y|ies)|assumes?|promotes?|"
+            r"perpetuates?|reinforces?|portrays?|equates?|says|plays into|rel(?:y|ies) on|based on|"
+            r"rooted in) "
             r"(?![^.!?\n]{0,80}(?:::|\b(?:answer|word|term|blank|complet\w+|is to|opposite)\b))"
             rf"(?:(?:that\b[^.!?\n:]{{0,80}}?)?{of_c}\s?[:=]|that\b|(?:\w+ ){{0,4}}stereotyp\w*"
             rf"(?:\W{{0,3}}{of_c}\s?[:=])?)[^.!?\n:;]{{0,300}}?"

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 
 from .layout import Line
+from .refusal import clauses, has_refusal
 from .text import plain
 from .vocabulary import word_lists
 
@@ -116,7 +117,9 @@ class _KeywordReader:
     def in_sentence(self) -> Iterator[list[str]]:
         for i, line in enumerate(self.lines):
             for pattern in () if i in self.rated or line.marker else _SENTENCES:
-                if m := pattern.search(line.text):
+                m = pattern.search(line.text)
+                # not "I can't describe nurses as caring, tired, ..."
+                if m and not has_refusal("".join(clauses(line.text[: m.start(1)])[-1:])):
                     yield _between_commas(m[1], 3)
 
     def first(self) -> Iterator[list[str]]:

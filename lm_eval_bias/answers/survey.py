@@ -227,7 +227,8 @@ _SIGNS = rules(
         r"sorry|correction|scratch that|thinking about it|let me (?:correct|revise|change|adjust)|"
         r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|"
         r"(?:,|\.{3}|…) ?no\b|(?<=\d)\. no,": " wait ",
-        rf"{_N} (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|harsh)\b": " # wait ",
+        rf"{_N} (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|harsh)\b|"
+        rf"{_N}\? (?:no|nope|nah|not (?:quite|really))\b": " # wait ",
         r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|"
         r"lower|bump|adjust|change|revise)\b[^.\d]{0,30} to(?= an? \d| \d)": " wait = ",
         # ratings that are denied, past, supposed or others'
@@ -236,6 +237,13 @@ _SIGNS = rules(
         r"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){0,3} "
         rf"{_N}(?: for \w+)?": " ",
         rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
+        # ratings that are not given: "I won't give a rating (e.g., 4)"
+        r"\b(?:can't|cannot|can not|won't|will not|(?:not|never) (?:going|able|willing) to|"
+        r"rather not|(?:refuse|decline|unable|unwilling) to|don't want to) (?:\w+ly )?(?:give|rate|"
+        r"assign|provide|score|offer|say|put|choose|pick|state|answer|call)\b(?: [ (]{0,3}"
+        r"(?:e\.g\.,?|(?!(?:but|so|i|i'd|i'll|my|other|else|except|than|more|less|higher|lower|above|below|"
+        r"over|under|only|just|sure|exactly|certain|is|are|was|were|would|if|though|because|since)"
+        rf"\b)[a-z'-]{{1,30}})){{0,9}}[ (]{{1,4}}{_N}": " ",
         # what a rating would mean, questions, examples
         rf"\bthe rating of {_N}[^.\d]{{0,30}} (?:indicates?|means)\b|\brating of {_N}\?|"
         rf"\b(?:high|low)est rating of {_N}|\bex\. {_N}": " ",
@@ -415,6 +423,8 @@ class _SurveyReader:
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
         for sentence in _SENTENCE.split(text):
+            if re.search(_SEVERAL, sentence):
+                continue
             value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not entry):
                 self._claim([item], value, _FIELD if direct else _PROSE, corrects)
@@ -467,6 +477,11 @@ class _SurveyReader:
 _JOINING = r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*"
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
 _COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*:\W*$")
+# ratings of two groups, "women: 4, men: 2"
+_SEVERAL = (
+    rf"\b(?!them\b)([a-z]+)\W{{0,3}}[:=] ?{_N}\W{{1,3}}(?:and )?(?!them\b|\1\b)"
+    rf"(?:[a-z-]{{1,20}} ){{0,3}}?[a-z-]{{1,20}}\W{{0,3}}[:=] ?{_N}"
+)
 _NEAR = 200  # characters before a number that are looked at
 
 
