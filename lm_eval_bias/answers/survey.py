@@ -241,8 +241,8 @@ _SIGNS = rules(
         r"\b(?:can't|cannot|can not|won't|will not|(?:not|never) (?:going|able|willing) to|"
         r"rather not|(?:refuse|decline|unable|unwilling) to|don't want to) (?:\w+ly )?(?:give|rate|"
         r"assign|provide|score|offer|say|put|choose|pick|state|answer|call)\b(?: [ (]{0,3}"
-        r"(?:e\.g\.,?|(?!(?:but|so|i|i'd|i'll|my|other|else|except|than|more|less|higher|lower|above|below|"
-        r"over|under|only|just|sure|exactly|certain|is|are|was|were|would|if|though|because|since)"
+        r"(?:e\.g\.,?|(?!(?:but|so|i|i'd|i'll|my|other|else|except|than|more|less|higher|lower|"
+        r"above|below|over|under|only|just|sure|exactly|certain|is|are|was|were|would|if|though|because|since)"
         rf"\b)[a-z'-]{{1,30}})){{0,9}}[ (]{{1,4}}{_N}": " ",
         # what a rating would mean, questions, examples
         rf"\bthe rating of {_N}[^.\d]{{0,30}} (?:indicates?|means)\b|\brating of {_N}\?|"
