@@ -94,8 +94,8 @@ def _least(
             why = f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
         elif 0 < error < inf:
             least = decidable(error, clusters, alpha)
-            null = metric.null_value
-            if null is not None and abs(number.value - null) < least:  # it may change sides
+            # it may change sides
+            if abs(number.value - (metric.null_value or 0.0)) < least:
                 least = decidable(max(error, near), clusters, alpha)
             bounds.append(least)
         else:

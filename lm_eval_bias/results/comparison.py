@@ -152,7 +152,6 @@ class Pair(NamedTuple):
     def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
         first, second = self.runs
-        asked = len(self.documents)
         sides = ((self.one, first), (self.two, second))
         split = first.summary.groups if groups else {}
         return [
@@ -165,7 +164,7 @@ class Pair(NamedTuple):
                     (
                         own.number(key),
                         kind(run, metric, own.number(key), group, own.number((metric.raw, group))),
-                        run.range_text(metric) if not group and run.n == asked else "",
+                        "" if group or run.n > len(self.documents) else run.range_text(metric),
                     )
                     for run, own in sides
                 ],
