@@ -38,6 +38,7 @@ model = str(arguments.model_args)
 for i, (task, numbers) in enumerate(json.loads(Path("made.json").read_text()).items()):
     values = {name: (value, 0.001) for name, value in numbers.items()}
     values |= dict.fromkeys(("unanswered", "invalid", "unparsed"), (0.0, None))
+    values["responds"] = (9.0, 0.1)
     run_of(Path(str(arguments.output_path)), "checkpoint", values, task=task, minutes=i)
 """
 
