@@ -477,20 +477,18 @@ SHOWN = Exhibit(
 def figure(tests: Sequence[Tested]) -> str:
     rows, names = [], [test.task for test in tests]
     for test in tests:
-        several = names.count(test.task) > 1
-        label = f"{test.task} {test.metric.name}" if several else test.task
         for name, shares in (("the sample's", test.own), ("with systematic errors", test.others)):
             passed, n = total(test.metric, shares)
             ends = binomtest(passed, n).proportion_ci()
             row = {
-                "test": label,
+                "test": test.task + f" {test.metric.name}" * (names.count(test.task) > 1),
                 "interval": name,
                 "share": 100 * passed / n,
                 "share_low": 100 * ends.low,
                 "share_high": 100 * ends.high,
             }
             rows.append(row)
-    drawn = svg(SHOWN, rows, name="null-models")
+    drawn = svg(SHOWN, rows, name="null-models", heading=SHOWN.name)
     return drawn.replace("<svg ", '<svg style="background:white" ', 1)  # a page may be dark
 
 
