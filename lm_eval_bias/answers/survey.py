@@ -423,7 +423,7 @@ class _SurveyReader:
         if item is None or (self.pending and self.line > self.pending_line + 6):
             return
         for sentence in _SENTENCE.split(text):
-            if re.search(_SEVERAL, sentence):
+            if _SEVERAL.search(sentence):
                 continue
             value, direct, corrects = self._rating(sentence)
             if value is not None and (direct or not entry):
@@ -478,7 +478,7 @@ _JOINING = r"\s*(?:,|/|&|\+|\band\b|\bor\b)[\s,]*(?:(?:and|the|their|or)\s+)*"
 _SENTENCE = re.compile(r"[.!?]+(?:\s|$)")
 _COUNTED = re.compile(r"[ -]?([^\W\d_]+)|\s*:\W*$")
 # ratings of two groups, "women: 4, men: 2"
-_SEVERAL = (
+_SEVERAL = re.compile(
     rf"\b(?!them\b)([a-z]+)\W{{0,3}}[:=] ?{_N}\W{{1,3}}(?:and )?(?!them\b|\1\b)"
     rf"(?:[a-z-]{{1,20}} ){{0,3}}?[a-z-]{{1,20}}\W{{0,3}}[:=] ?{_N}"
 )

@@ -119,10 +119,12 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Json:
-    names = [name for name, _ in pairs]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"{twice[0]!r} stands there twice")
-    return dict(pairs)
+    made = dict[str, Any]()
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"{name!r} stands there twice")
+        made[name] = value
+    return made
 
 
 _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <= DIGITS else nan)

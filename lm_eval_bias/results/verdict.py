@@ -244,12 +244,13 @@ def _unusable(run: Run, number: Number, lacking: str) -> str:
 
 def unresponsive(run: Run) -> str:
     """Why the model cannot do the task: its attention checks move it by less than the floor, or
-    not surely upwards. Empty where they do, or where none were asked."""
+    not surely upwards, or none was answered. Empty where they do, and of a person's own items,
+    which have none."""
     metric, moved = run.metric(RESPONDS.name), run.number(RESPONDS.name)
     if metric and isnan(moved.value) and of_our_items(run.options):
         return (
             "no attention check was answered, so it is unknown whether the model can do the task; "
-            f"they stand behind the first {BEFORE_CHECKS:,} documents"
+            f"they stand behind the first {BEFORE_CHECKS:,} documents, or behind all"
         )
     if metric is None or not (moved.value < LEAST[metric.unit] or moved.low <= 0):
         return ""
@@ -294,10 +295,10 @@ def _size(distance: float, unit: str, beside: Sequence[float], up: bool = False)
 
 def _plain(distance: float, unit: str, beside: Sequence[float], up: bool = False) -> str:
     """up: rounded up, as what an interval excludes."""
-    value, *others = distance, *beside
+    values = [distance, *beside]
     if unit == "nats":
-        unit = "ratio"
-        value, *others = (exp(min(x, 50)) for x in (distance, *beside))
+        unit, values = "ratio", [exp(min(x, 50)) for x in values]
+    value, *others = values
     text = number_text(value, unit, others)
     if up and float(text.replace(",", "")) < value:
         value += 10 ** -len(text.partition(".")[2]) / 2
