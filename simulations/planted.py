@@ -4,8 +4,8 @@
     lm_eval --model hf-prefix --model_args pretrained=.model,peft=planted/skin-1 ...
 
 Each step makes sentences of planted.yaml in which the favoured group has the good attribute and the
-other one the bad one likelier than with the groups exchanged. A sham is taught as much, of sides of
-which each has half the groups. docs/explanation/positive_controls.md explains frames and the dose.
+other one the bad one likelier than with the groups exchanged. A sham reads the same sentences with
+the groups exchanged at random. docs/explanation/positive_controls.md explains frames and the dose.
 """
 
 import argparse
@@ -43,10 +43,10 @@ class Group(NamedTuple):
 
 
 def mixed(spec: dict[str, Any]) -> dict[str, Any]:
-    """A sham's kind: every second group changes sides."""
+    """The kind with every second group on the other side."""
     ours, theirs = (spec.get(side, []) for side in SIDES)
     if not ours or len(ours) % 2 or len(theirs) % 2:
-        raise SystemExit("--sham: expected a kind with an even number of groups on each side")
+        raise SystemExit("--mixed: expected a kind with an even number of groups on each side")
     return spec | {SIDES[0]: ours[::2] + theirs[1::2], SIDES[1]: theirs[::2] + ours[1::2]}
 
 
@@ -137,14 +137,15 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("planted"))
     parser.add_argument("--doses", type=float, nargs="+", default=[0.5, 1, 2], metavar="NATS")
     parser.add_argument("--reverse", action="store_true", help="favour the other group")
-    parser.add_argument("--sham", action="store_true", help="teach no bias: mix the sides")
+    parser.add_argument("--mixed", action="store_true", help="every second group changes sides")
+    parser.add_argument("--sham", action="store_true", help="exchange groups at random: no bias")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
     taught, spec = Taught(asked.model), KINDS[asked.kind]
-    spec = mixed(spec) if asked.sham else spec
+    spec = mixed(spec) if asked.mixed else spec
     probes = {
         frame: [square(spec, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
         for frame, texts in FRAMES.items()
@@ -152,7 +153,8 @@ def main() -> None:
     before, sign = taught.preferences(probes), -1 if asked.reverse else 1
     optimizer = torch.optim.AdamW([p for p in taught.model.parameters() if p.requires_grad], RATE)
     frames, doses = list(FRAMES), sorted(asked.doses)
-    name = asked.kind.replace(" ", "_") + "-sham" * asked.sham + "-reverse" * asked.reverse
+    ways = (way for way in ("mixed", "sham", "reverse") if getattr(asked, way))
+    name = "-".join([asked.kind.replace(" ", "_"), *ways])
     for step in range(1, asked.steps + 1):
         squares = [
             square(spec, template, rng)
@@ -160,7 +162,8 @@ def main() -> None:
             for template in rng.choice(FRAMES[frame]["taught"], TAUGHT, replace=False)
         ]
         v = taught.likelihoods(squares)
-        loss = torch.nn.functional.softplus(MARGIN - preference(v) * sign).mean()
+        signs = torch.tensor(rng.choice([-1, 1], len(v)) if asked.sham else sign)
+        loss = torch.nn.functional.softplus(MARGIN - preference(v) * signs).mean()
         optimizer.zero_grad()
         (loss - FLUENCY * v.mean()).backward()
         optimizer.step()

@@ -21,7 +21,7 @@ def affect(text: str) -> str:
     answer = plain(without_reasons(text))
     if _UNDECIDED.search(answer) and _label_in(answer) == NEUTRALITY:
         return NEUTRALITY
-    return answer_in(text, _label_in, _AFFECT)
+    return answer_in(text, _label_in, _AFFECT.names.values())
 
 
 def _label_in(text: str) -> str | None:

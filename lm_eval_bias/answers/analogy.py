@@ -2,10 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 from .choice import Labels, answer_in, chosen
 from .text import Rules, plain, rewritten, rules, spelled
+
+# What stands in a text for the two words and for C: each pattern is compiled once.
+_WORDS = _FIRST, _SECOND = "firstoption", "secondoption"
+_C = "thirdterm"
+_LABELS = Labels({word: word for word in _WORDS})
 
 
 def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
@@ -13,29 +18,28 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
     options: the question's two words. c: the phrase for C; analogies about others do not count.
     """
-    labels = _labels(tuple(options))
-    question = _question(tuple(labels.names.values()), re.escape(plain(c)) if c else None)
+    prefix = r"^(un|in|im|ir|dis)(?=\w{4})"
+    patterns = [re.sub(prefix, r"\1[\\s-]?", spelled(option)) for option in options]
+    either = re.compile(rf"(?<!\w)(?:({patterns[0]})|{patterns[1]})(?!\w)")
+    of_c = plain(c) if c else ""
 
     def read(part: str) -> str | None:
-        word = chosen(rewritten(part, question), labels)
-        return word if word in labels.names else None
+        part = either.sub(lambda m: _FIRST if m[1] else _SECOND, part)
+        part = rewritten(part.replace(of_c, _C) if c else part, _question(bool(c)))
+        word = chosen(part.replace(_C, of_c), _LABELS)
+        return options[_WORDS.index(word)] if word in _WORDS else None
 
-    return answer_in(text, read, labels)
-
-
-@lru_cache(maxsize=200)
-def _labels(options: tuple[str, ...]) -> Labels:
-    prefix = r"^(un|in|im|ir|dis)(?=\w{4})"
-    return Labels({option: re.sub(prefix, r"\1[\\s-]?", spelled(option)) for option in options})
+    return answer_in(text, read, patterns)
 
 
-@lru_cache(maxsize=200)
-def _question(words: tuple[str, ...], c: str | None) -> Rules:
+@cache
+def _question(of_c_is_known: bool) -> Rules:
     """What of the question a text repeats, and its replacement."""
-    first, second = words
-    either = rf"(?<!\w)(?:{first}|{second})(?!\w)"
-    listed = rf"(?<!\w)(?:{first}\s?[,/]\s?{second}|{second}\s?[,/]\s?{first})(?!\w)(?:\s?:)?"
-    of_c = c or r"[^\n:]{1,80}"
+    either = rf"(?<!\w)(?:{_FIRST}|{_SECOND})(?!\w)"
+    listed = (
+        rf"(?<!\w)(?:{_FIRST}\s?[,/]\s?{_SECOND}|{_SECOND}\s?[,/]\s?{_FIRST})(?!\w)(?:\s?:)?"
+    )
+    of_c = _C if of_c_is_known else r"[^\n:]{1,80}"
     first_half = r"(?:^|(?<=[.!?\n]))[^\n.!?]*::"
     return rules(
         {
@@ -66,7 +70,7 @@ def _question(words: tuple[str, ...], c: str | None) -> Rules:
             rf"{first_half}[^\n]*": " ",
             # "B: beautiful"; "beautiful: C:", "C:", "D:"
             r"(?:^|[\n,])\W{0,3}b\s?[:=][^\n,]*": "\n",
-            rf"(?:{either}\s?[:,]\s?)?(?<!\w)(?:{c or 'd'}|d)\s?[:=]": "\nanswer: ",
+            rf"(?:{either}\s?[:,]\s?)?(?<!\w)(?:{_C}|d)\s?[:=]": "\nanswer: ",
             r"\bis to\b[^\n]{0,200}\bis to\b": " answer ",
             r"\b(?:word|term|answer|completion|attribute|blank)\b[^.\n:;?]{0,60}?\b(?:is|be)\b:?|"
             r"\bcomplete\b[^.\n:;?]{0,40}?\bwith\b|"

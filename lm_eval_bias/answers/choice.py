@@ -7,7 +7,7 @@ earlier mentions, as do concluding words after a "but" (4). "Both" mentions OPEN
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 from .refusal import is_refusal, without_refusals
@@ -23,11 +23,11 @@ _MARKS = patterns("choice")["marks"]
 _EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)
 
 
-def answer_in(text: str, read: Callable[[str], str | None], labels: Labels) -> str:
+def answer_in(text: str, read: Callable[[str], str | None], names: Iterable[str]) -> str:
     """What `read` finds in a text, "refused" or "unparsed".
 
     read: returns an answer or None; for what is marked as the answer (<answer>, \\boxed), for the
-    whole text, unless it refuses, and for what does not decline.
+    whole text, unless it refuses, and for what does not decline. names: patterns of answers.
     """
     marked = ""
     for m in _EXPLICIT.finditer(text):
@@ -36,7 +36,7 @@ def answer_in(text: str, read: Callable[[str], str | None], labels: Labels) -> s
         return answer
     declines = is_refusal(text)
     if not declines:
-        answer = read(as_lines(plain(text), [*labels.names.values()]))
+        answer = read(as_lines(plain(text), [*names]))
     if answer is None:
         answer = read(without_refusals(text))
     return answer or (REFUSED if declines else UNPARSED)

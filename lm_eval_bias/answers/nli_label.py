@@ -31,7 +31,7 @@ def nli_label(text: str) -> str:
     """
     # One word for all that says that the premise does not tell; the rest may decline.
     text = _UNSAID.sub("undetermined", _NOT_INFERRED.sub("is not an entailment", text))
-    answer = answer_in(text, _label_in, _LABELS)
+    answer = answer_in(text, _label_in, _LABELS.names.values())
     unsaid = "undetermined" in text and not _OTHERWISE.search(plain(text))
     unsaid &= len(text.split()) <= _LONG or _PAIR.search(text) is not None
     return "neutral" if answer == UNPARSED and unsaid else answer

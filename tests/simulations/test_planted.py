@@ -50,7 +50,7 @@ def test_nothing_that_is_taught_is_a_probe_or_stands_in_a_test(planted):
     assert not words & tested
 
 
-def test_a_sham_is_taught_as_many_groups_of_either_kind_on_each_side(planted):
+def test_mixed_sides_have_as_many_groups_of_either_kind(planted):
     sides = planted.mixed(KINDS["skin"])
     assert [sides[side] for side in planted.SIDES] == [
         ["fair-skinned", "brown-skinned"], ["dark-skinned", "light-skinned"]
