@@ -14,11 +14,8 @@ import subprocess
 import sys
 import tempfile
 from functools import cache, cached_property
-from multiprocessing.connection import wait
 from pathlib import Path
 from subprocess import CompletedProcess
-
-from tests.serving import free_port
 
 # For programs that are no forks.
 FEW_TASKS = Path(__file__).with_name("few_tasks.py").read_text(encoding="utf-8")
@@ -28,15 +25,15 @@ class Run:
     """One command `lm_eval` on a model: what it printed, and the files it wrote.
 
     output: the folder of the files, where the command runs. launch: what starts the command in a
-    process of its own; None for forks, of that many processes.
+    process of its own; None for a fork.
     """
 
-    def __init__(self, model, output, arguments, env=None, launch=None, processes=1):
+    def __init__(self, model, output, arguments, env=None, launch=None):
         command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
         command += ["--output_path", str(output), *map(str, arguments)]
         self.output = output
         if launch is None:
-            self.done = run_lm_eval(command, output, env, processes)
+            self.done = run_lm_eval(command, output, env)
         else:
             start = [sys.executable, *launch, "-m", "lm_eval", *command]
             env = {"PYTHONPATH": os.getcwd(), **os.environ, **(env or {})}
@@ -68,36 +65,18 @@ class Run:
         return [float(answers[0][0]) for s in self.samples(task) for answers in s["resps"]]
 
 
-def run_lm_eval(arguments, cwd=None, env=None, processes=1):
+def run_lm_eval(arguments, cwd=None, env=None):
     """What `python -m lm_eval ARGUMENTS` prints, and its status. env: beside what this process has;
-    nothing that is read at an import. processes: so many share the documents, as `torchrun` starts
-    them; where one fails the others are ended."""
+    nothing that is read at an import."""
     words = [str(argument) for argument in arguments]
     with tempfile.TemporaryDirectory() as folder:
-        outs, errs = ([Path(folder, f"{o}{i}") for i in range(processes)] for o in ("out", "err"))
-        started = []
-        for *files, of_rank in zip(outs, errs, _ranks(processes), strict=True):
-            settings = {**os.environ, **of_rank, **(env or {})}
-            given = (words, str(cwd or Path.cwd()), settings, files)
-            started.append(_server().Process(target=_run, args=given))
-            started[-1].start()
-        while running := [process.sentinel for process in started if process.is_alive()]:
-            wait(running)
-            if any(process.exitcode for process in started):
-                for process in started:
-                    process.terminate()
-        status = next((process.exitcode for process in started if process.exitcode), 0)
-        printed = ("".join(path.read_text() for path in paths) for paths in (outs, errs))
-        return CompletedProcess(["lm_eval", *words], status, *printed)
-
-
-def _ranks(processes):
-    """What `torchrun` sets for each of several processes on the CPU."""
-    if processes == 1:
-        return [{}]
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "ACCELERATE_USE_CPU": "true"}
-    common |= dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(processes))
-    return [{**common, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(processes)]
+        files = [Path(folder, name) for name in ("out", "err")]
+        given = (words, str(cwd or Path.cwd()), {**os.environ, **(env or {})}, files)
+        process = _server().Process(target=_run, args=given)
+        process.start()
+        process.join()
+        printed = (path.read_text() for path in files)
+        return CompletedProcess(["lm_eval", *words], process.exitcode, *printed)
 
 
 @cache

@@ -36,9 +36,7 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 def _question(of_c_is_known: bool) -> Rules:
     """What of the question a text repeats, and its replacement."""
     either = rf"(?<!\w)(?:{_FIRST}|{_SECOND})(?!\w)"
-    listed = (
-        rf"(?<!\w)(?:{_FIRST}\s?[,/]\s?{_SECOND}|{_SECOND}\s?[,/]\s?{_FIRST})(?!\w)(?:\s?:)?"
-    )
+    listed = rf"(?<!\w)(?:{_FIRST}\s?[,/]\s?{_SECOND}|{_SECOND}\s?[,/]\s?{_FIRST})(?!\w)(?:\s?:)?"
     of_c = _C if of_c_is_known else r"[^\n:]{1,80}"
     first_half = r"(?:^|(?<=[.!?\n]))[^\n.!?]*::"
     return rules(
