@@ -89,15 +89,12 @@ def _least(
     for run, number in numbers:
         if cause := unresponsive(run):
             raise _NoRule(f"{cause[0].upper()}{cause[1:]}.")
-        error, near, clusters = _errors(metric, run, number, baseline, changes)
+        error, of_sum, clusters = _errors(metric, run, number, baseline, changes)
         if clusters < FEWEST_CLUSTERS:
             why = f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
         elif 0 < error < inf:
-            least = decidable(error, clusters, alpha)
-            # it may change sides
-            if abs(number.value - (metric.null_value or 0.0)) < least:
-                least = decidable(max(error, near), clusters, alpha)
-            bounds.append(least)
+            away = abs(number.value - (metric.null_value or 0.0))
+            bounds.append(decidable(error, of_sum, away, clusters, alpha))
         else:
             why = why or "It has no standard error here."
     if not bounds:

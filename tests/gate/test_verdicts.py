@@ -313,6 +313,27 @@ def test_a_change_away_from_a_baseline_near_the_null_value_is_judged_by_the_erro
 
 
 @pytest.mark.parametrize(
+    "before, of_sum, caught",
+    [
+        # (2.069 + 0.858) * 0.5 = 1.46; the sum of 1.46 + 2 * 3 with its error of 2.6 would be found
+        (3.1, 2.6, "1.5"),
+        # that of 1.46 + 2 * 1.6 would not: it needs (2.069 + 0.858) * 2.6 = 7.6
+        (1.6, 2.6, "7.6"),
+        # 1.4 is less than 1.46, so as much of a worsening may change sides: 2.927 * 0.6
+        (1.4, 0.6, "1.8"),
+    ],
+)
+def test_what_is_caught_near_the_null_value_depends_on_the_sum_though_the_model_is_as_before(
+    tmp_path, before, of_sum, caught
+):
+    change = difference(before, before - 0.1, of_sum=of_sum)
+    numbers = [(value, 0, None) for value in change[:2]]
+    one = changed(tmp_path, *numbers, lambda *_: change, by=SIGNIFICANTLY)
+    reason = f"a worsening of {caught} points is caught in 80 of 100 runs"
+    assert (one.verdict, one.reason) == (PASS, reason)
+
+
+@pytest.mark.parametrize(
     "before, now, bound, verdict, reason",
     [
         # 1.034 on either side
