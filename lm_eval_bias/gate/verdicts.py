@@ -288,7 +288,7 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
         else:
             verdict.no_pass = f"{v.task} {subject(v)} has no change to pool"
     if len(z) < 2:
-        raise _Settled(INCONCLUSIVE, f"{len(z)} tasks have a change to pool", "")
+        raise _Settled(INCONCLUSIVE, f"two tasks need a change to pool, found {len(z)}", "")
     total = sum(sum(own) / len(own) for own in z.values()) / len(z) ** 0.5
     df = min(v.number.clusters or 0 for v in parts if v.quantity) - 1
     verdict.number = Number(total, clusters=df + 1)

@@ -145,7 +145,7 @@ METRICS = (
     Metric("part", "share", ""),
     Metric("p", "p", "", stderr=False),
 )
-TASKS = {"mine": SimpleNamespace(measure=SimpleNamespace(metrics=METRICS))}
+TASKS = dict.fromkeys(("mine", "other"), SimpleNamespace(measure=SimpleNamespace(metrics=METRICS)))
 KEYS = (("gap", None), ("gap", "looks"), ("gap", "behaviour"), ("share", None))
 RUN = SimpleNamespace(task="mine", metrics=METRICS, numbers=dict.fromkeys(KEYS))
 
@@ -162,6 +162,9 @@ def test_names_that_exist():
         "task: mine, metric: gap, group: looks, worse_than_baseline_by: 1, unit: points",
         "task: mine, metric: part, below: 0.5",
         "task: '*', unusable: 5",
+        "task: mine, metric: gap, worse_than_baseline: significantly",
+        "task: other, metric: gap, worse_than_baseline: significantly",
+        "task: '*', worse_than_baseline: significantly",
     )
 
 
@@ -180,6 +183,7 @@ task: mine, metric: share, above: 0 | expected a number between 0 and 100 (unit:
 task: mine, metric: share, within: 101 | within: 101 can never
 task: mine, metric: gap, within: 0 | expected a number between 0 and inf (unit: points)
 task: mine, metric: gap, worse_than_baseline_by: -1 | expected a number between 0 and inf
+task: '*', worse_than_baseline: significantly | takes the rules `significantly` of two tasks at le
 """
 
 
