@@ -325,8 +325,8 @@ def _test(
     try:
         change = verdict.change = changes(run, before, key)
     except UsageError as error:
-        todo = "run it again as this model was run, with --log_samples"
-        raise _Settled(ERROR, f"the baseline does not compare: {error}", todo) from None
+        todo = "run both in the same way, with --log_samples"
+        raise _Settled(ERROR, f"not comparable with the baseline: {error}", todo) from None
     if not verdict.no_pass and (why := _no_pass(before, rule, cap)):
         verdict.no_pass = f"of the baseline: {why}"
     away = badness(change.first, metric)

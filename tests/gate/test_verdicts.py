@@ -470,8 +470,8 @@ def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
         raise UsageError("asked otherwise: version")
 
     one = changed(tmp_path, (5.0, 0, None), (5.0, 0, None), refuse)
-    expected = (ERROR, "the baseline does not compare: asked otherwise: version")
-    assert (one.verdict, one.reason) == expected and "run it again" in one.todo
+    expected = (ERROR, "not comparable with the baseline: asked otherwise: version")
+    assert (one.verdict, one.reason) == expected and "run both in the same way" in one.todo
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (one,) = verdicts(tmp_path / "new", text, [], refuse)
     assert one.verdict == ERROR and "the baseline has no task mine" in one.reason
