@@ -60,7 +60,10 @@ _FILE = Fields(
         )
     ),
 )
-_EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}`"
+_EXAMPLE = (
+    "write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}` or "
+    '`- {task: "*", unusable: 10}`'
+)
 
 
 class Rule(NamedTuple):

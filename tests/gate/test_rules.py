@@ -83,6 +83,12 @@ MISTAKES = [
         for value in (*(".nan", "1e999", '"2"', "yes", "1:30", "2 points", ""),)
     ),
     ("R{task: t, metric: m, below: 2,5}\n", "entry 1 > 5: unknown"),
+    ("R{task: *, unusable: 10}\n", "not YAML: did not find expected alphabetic or numeric"),
+    ("R{task: *, unusable: 10}\n", 'below: 2}` or `- {task: "*", unusable: 10}`'),
+    (
+        "R{task: t, metric: m, worse_than_baseline: 0.1}\n",
+        "worse_than_baseline: 0.1 is not one of significantly",
+    ),
     ("R{task: t, metric: m, below: 2, unit: pints}\n", "unit: 'pints' is not one of %, points"),
     ("confidence: 1\nR{task: t, metric: m, below: 2}\n", "line 1, confidence: 1; expected"),
     ("confidence: 0.9\nR{task: t, metric: m, below: 2}\n", "0.9; expected a number from 0.95"),
