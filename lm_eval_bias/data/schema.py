@@ -43,13 +43,14 @@ class Text(Shape):
     choices: Sequence[str] = ()
 
     def problems(self, data: Any, place: Place = ()) -> Problems:
-        if not isinstance(data, str):
+        if self.choices:
+            if data not in self.choices:
+                yield place, f"{_kind(data)} is not one of {', '.join(self.choices)}"
+        elif not isinstance(data, str):
             quote = "; write it in quotes" if isinstance(data, (bool, int, float)) else ""
             yield place, f"expected a text, found {_kind(data)}{quote}"
         elif data != data.strip() or not data:
             yield place, f"{data!r} begins or ends with a space" if data.strip() else "empty"
-        elif self.choices and data not in self.choices:
-            yield place, f"{data!r} is not one of {', '.join(self.choices)}"
 
 
 class Figure(Shape):

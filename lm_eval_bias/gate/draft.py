@@ -27,9 +27,9 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
             if raw := run.metric(metric.between_models or metric.raw):
                 metric, number = raw, run.number(raw.name)
             tests[run.task, metric].append((run, number))
-    tested, pooled = {task for task, _ in tests}, len(tests) > 1
-    alpha = (1 - LEAST_CONFIDENCE) / max(len(tests) + pooled, 1)
-    lines, left = [], []
+    tested = {task for task, _ in tests}
+    alpha = (1 - LEAST_CONFIDENCE) / max(len(tests) + (len(tested) > 1), 1)
+    lines, left, ruled = [], [], set()
     for (task, metric), numbers in tests.items():
         try:
             least = max(_least(metric, numbers, baseline, changes, alpha))
@@ -37,6 +37,7 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
             left.append(f"{task} {metric.name}: no rule. {why}")
             lines.append(f"  # {left[-1]}")
             continue
+        ruled.add(task)
         caught = with_unit(least, unit_of_difference(metric.unit))
         paired = "" if baseline else ", or a smaller one: no older run was given"
         lines.append(
@@ -45,10 +46,10 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
             f"{min(number.clusters or 0 for _, number in numbers)} clusters; "
             f"catches a worsening of {caught}{paired}."
         )
-    if len(left) == len(tests):
+    if not ruled:
         reasons = "\n".join(left or ["no number tests a question"])
         raise UsageError(f"these runs give no rule:\n{reasons}")
-    if pooled and len(tests) - len(left) > 1:
+    if len(ruled) > 1:
         together = f'{{task: "*", {SIGNIFICANT}: significantly}}'
         lines.append(f"  - {together}  # all of these together")
     tasks = {run.task for run in runs}
@@ -89,15 +90,12 @@ def _least(
     for run, number in numbers:
         if cause := unresponsive(run):
             raise _NoRule(f"{cause[0].upper()}{cause[1:]}.")
-        error, near, clusters = _errors(metric, run, number, baseline, changes)
+        error, of_sum, clusters = _errors(metric, run, number, baseline, changes)
         if clusters < FEWEST_CLUSTERS:
             why = f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
         elif 0 < error < inf:
-            least = decidable(error, clusters, alpha)
-            # it may change sides
-            if abs(number.value - (metric.null_value or 0.0)) < least:
-                least = decidable(max(error, near), clusters, alpha)
-            bounds.append(least)
+            away = abs(number.value - (metric.null_value or 0.0))
+            bounds.append(decidable(error, of_sum, away, clusters, alpha))
         else:
             why = why or "It has no standard error here."
     if not bounds:

@@ -60,7 +60,10 @@ _FILE = Fields(
         )
     ),
 )
-_EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}`"
+_EXAMPLE = (
+    "write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}` or "
+    '`- {task: "*", unusable: 10}`'
+)
 
 
 class Rule(NamedTuple):
@@ -173,7 +176,7 @@ def any_tasks(rules: Rules, known: Mapping[str, Task], paths: Iterable[Path]) ->
             and task.measure
             and (not task.is_of_harness or rule.metric in [m.name for m in task.measure.metrics])
         )
-        if rule.metric is not None and not own:
+        if rule.metric and not own:
             wanted[rule.task].append(rule)
         elif rule.cluster:
             cause = f"{rule.task} has clusters of its own; leave `cluster` out"
@@ -205,6 +208,7 @@ def check(
     """UsageError with a line for each name, unit or bound that does not fit. known: the tasks by
     name."""
     problems = []
+    pooled = {rule.task for rule in rules.rules if rule.condition == SIGNIFICANT}
     for rule in rules.rules:
         of_task = [run for run in runs if run.task == rule.task]
         cause = ""
@@ -215,10 +219,12 @@ def check(
                 [*known, *(run.task for run in runs)],
                 "see `lm-eval-bias tasks`, and name the folder of your own with --include_path",
             )
-        elif rule.metric is not None:
+        elif rule.metric:
             measure = None if of_task else known[rule.task].measure
             metrics = of_task[-1].metrics if of_task else measure.metrics if measure else ()
             cause = _mistake(rule, metrics, of_task)
+        elif rule.condition == SIGNIFICANT and len(pooled) < 3:
+            cause = "`*` takes the rules `significantly` of two tasks at least together; add them"
         if not cause and rule.condition in PAIRED and not baseline:
             cause = (
                 f"`{rule.condition}` compares with an older run; add --baseline with its folder or "
@@ -242,7 +248,7 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
             f"{number} has no interval, so no rule can bound it; a rule can bound "
             f"{', '.join(judged) or 'none'}"
         )
-    if rule.unit is not None and rule.unit != metric.unit:
+    if rule.unit and rule.unit != metric.unit:
         unit = metric.unit or "no unit"
         return f"unit: {rule.unit}, but {number} is in {unit}; correct the unit and the bound"
     if rule.condition == WITHIN and metric.null_value is None:
@@ -265,7 +271,7 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
             f"number between {low:g} and {high:g} (unit: {metric.unit or 'none'})"
         )
     groups = [group for run in runs for name, group in run.numbers if group and name == metric.name]
-    if rule.group is not None and runs and rule.group not in groups:
+    if rule.group and runs and rule.group not in groups:
         if not groups:
             return f"{number} is not split into groups; leave `group` out"
         return f"{number} has no group {rule.group!r}; {nearest(rule.group, groups)}"

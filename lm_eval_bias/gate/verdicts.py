@@ -65,14 +65,16 @@ _NONE = Number(nan)
 
 
 class Quantity(NamedTuple):
-    """What should be at most `bound`. shown: a number's interval as people read it. error: of a
-    change."""
+    """What should be at most `bound`. shown: a number's interval as people read it. Of a change,
+    error; that of the sum of both runs; how far the first lies from the null value."""
 
     value: float
     bound: float
     interval: At
     shown: At
     error: float = nan
+    of_sum: float = 0
+    away: float = 0
 
 
 @dataclass
@@ -122,9 +124,13 @@ def student(alpha: float, df: float) -> float:
     return -float(scipy.special.stdtrit(df, alpha / 2))
 
 
-def decidable(error: float, clusters: int, alpha: float) -> float:
-    """How far from its bound a quantity must lie to be decided `POWER` of the time."""
-    return (student(alpha, clusters - 1) + student(2 - 2 * POWER, clusters - 1)) * error
+def decidable(error: float, of_sum: float, away: float, clusters: int, alpha: float) -> float:
+    """How far from its bound a `Quantity` must lie to be decided `POWER` of the time. Near the null
+    value the sum of both runs decides, too: it is 2 * `away` more than the change, or the change
+    where the number changes sides."""
+    t = student(alpha, clusters - 1) + student(2 - 2 * POWER, clusters - 1)
+    far = 2 * away >= t * max(2 * error, of_sum - error)
+    return t * (error if far else max(error, of_sum))
 
 
 def intervals(number: Number, metric: Metric) -> At:
@@ -282,7 +288,7 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
         else:
             verdict.no_pass = f"{v.task} {subject(v)} has no change to pool"
     if len(z) < 2:
-        raise _Settled(INCONCLUSIVE, f"{len(z)} tasks have a change to pool", "")
+        raise _Settled(INCONCLUSIVE, f"two tasks need a change to pool, found {len(z)}", "")
     total = sum(sum(own) / len(own) for own in z.values()) / len(z) ** 0.5
     df = min(v.number.clusters or 0 for v in parts if v.quantity) - 1
     verdict.number = Number(total, clusters=df + 1)
@@ -319,30 +325,32 @@ def _test(
     try:
         change = verdict.change = changes(run, before, key)
     except UsageError as error:
-        todo = "run it again as this model was run, with --log_samples"
-        raise _Settled(ERROR, f"the baseline does not compare: {error}", todo) from None
+        todo = "run both in the same way, with --log_samples"
+        raise _Settled(ERROR, f"not comparable with the baseline: {error}", todo) from None
     if not verdict.no_pass and (why := _no_pass(before, rule, cap)):
         verdict.no_pass = f"of the baseline: {why}"
-    worse = badness(change.second, metric) - badness(change.first, metric)
+    away = badness(change.first, metric)
+    worse = badness(change.second, metric) - away
     verdict.number = Number(worse, clusters=change.clusters, n=number.n)
     if isnan(worse):
         raise _Settled(ERROR, f"the change of {name} is {change.why}", "see the answers")
     ends = metric.scale or metric.unit_range
-    room = max(badness(end, metric) for end in ends) - badness(change.first, metric)
+    room = max(badness(end, metric) for end in ends) - away
     if rule.bound >= room:
         why = f"the scale leaves a worsening of {with_unit(room, verdict.unit_of_difference)}"
         raise _Settled(ERROR, f"{why}, so no model can break this rule", "write a smaller bound")
     unbounded = metric._replace(scale=(-inf, inf))
     interval = _intervals(change.number, unbounded, f"the change of {name}", change.why)
-    stderr = change.stderr
+    stderr, of_sum = change.stderr, 0.0
     if metric.null_value is not None:
         total = _intervals(change.total, unbounded, f"{name} of both runs together")
         interval = change_of_distance(interval, total, metric.null_value)
-        if abs(change.first - metric.null_value) < abs(worse):  # it may have changed sides
-            stderr = max(stderr, change.total.stderr)
+        of_sum = change.total.stderr
+        if away < abs(worse):  # it may have changed sides
+            stderr = max(stderr, of_sum)
     elif metric.better != "lower":
         interval = negative(interval)
-    verdict.quantity = Quantity(worse, rule.bound, interval, interval, stderr)
+    verdict.quantity = Quantity(worse, rule.bound, interval, interval, stderr, of_sum, away)
 
 
 def _intervals(number: Number, metric: Metric, what: str, why: str = "") -> At:
@@ -424,26 +432,26 @@ def _decided(
 ) -> tuple[str, str, str]:
     """Verdict, reason and what to do. alpha: of the first of Holm's tests."""
     value, bound, unit = test.value, test.bound, verdict.unit_of_difference
-    either = (fails,) if verdict.rule.condition == SIGNIFICANT else (fails, passes)
+    significant = verdict.rule.condition == SIGNIFICANT
+    either = (fails,) if significant else (fails, passes)
     level = min(either, key=lambda level: (not level.rejected, level.alpha))
     low, high = test.shown(level.alpha).tolist()
     verdict.number = verdict.number._replace(low=low, high=high)
     verdict.confidence = 1 - level.alpha
-    if verdict.rule.condition == SIGNIFICANT and not fails.rejected:
+    if significant and not fails.rejected:
         if verdict.no_pass:
             return INCONCLUSIVE, verdict.no_pass, ""
-        least = with_unit(decidable(test.error, verdict.number.clusters or 0, alpha), unit)
+        least = with_unit(decidable(*test[4:], verdict.number.clusters or 0, alpha), unit)
         return PASS, f"a worsening of {least} is caught in {100 * POWER:.0f} of 100 runs", ""
     low, high = test.interval(0.05)
     if (fails.rejected and low >= value) or (passes.rejected and high <= value):
         why = "the interval has zero width on the side of the bound"
         return INCONCLUSIVE, why, "look at the answers: are they all the same?"
+    nor = f"; nor could it pass: {verdict.no_pass}" if verdict.no_pass else ""
     if fails.rejected:
         least = with_unit(test.interval(fails.alpha)[0] - bound, unit)
-        over = "worse" if verdict.rule.condition == SIGNIFICANT else "over its bound"
-        reason = f"{over} by {with_unit(value - bound, unit)}, by {least} at least"
-        if verdict.no_pass:
-            reason += f"; nor could it pass: {verdict.no_pass}"
+        over = "worse" if significant else "over its bound"
+        reason = f"{over} by {with_unit(value - bound, unit)}, by {least} at least{nor}"
         return FAIL, reason, "see where in the finer numbers: lm-eval-bias report"
     if passes.rejected and verdict.no_pass:
         why = f"the interval keeps the bound, but it cannot pass: {verdict.no_pass}"
@@ -453,9 +461,8 @@ def _decided(
         kind = KEPT if verdict.rule.condition == WORSE and low > 0 else PASS
         spare = with_unit(bound - high, unit)
         return kind, f"the whole interval keeps the bound, with {spare} to spare", ""
-    reason = f"the interval holds the bound of {number_text(verdict.rule.bound, verdict.unit)}"
-    if verdict.no_pass:
-        reason += f"; nor could it pass: {verdict.no_pass}"
+    held = number_text(verdict.rule.bound, verdict.unit)
+    reason = f"the interval holds the bound of {held}{nor}"
     side, level = (0, fails) if value > bound else (1, passes)
     width_factor = float((value - bound) / (value - test.interval(level.alpha)[side]))
     low, high = test.shown(0.05).tolist()

@@ -226,7 +226,7 @@ def paired(
         if not documents or not common:
             raise UsageError(
                 f"other documents: {first:,} against {second:,}, of which {n} are the same"
-                f"{'; --common compares these' if documents else ''}"
+                f"{'; compare --common takes these' if documents else ''}"
             )
         notes.append(f"the {n} documents that both were asked, of {first:,} and {second:,}")
     prompts = [(mine.documents[name].prompt, theirs.documents[name].prompt) for name in documents]

@@ -153,7 +153,8 @@ def test_without_samples_it_is_refused(pair, toy):
     [
         (
             {"scenes": range(1, 13)},
-            "other documents: 12 against 12, of which 11 are the same; --common compares these",
+            "other documents: 12 against 12, of which 11 are the same; compare --common takes "
+            "these",
         ),
         ({"scenes": range(20, 32)}, "other documents: 12 against 12, of which 0 are the same"),
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),

@@ -513,6 +513,8 @@ def test_mistakes_in_events_and_categories(write):
         empathy.documents("religion", items=items, groups=groups)
     with refused(r"in the form t1, which e\.csv lacks"):
         empathy.documents("caste", form="t1", items=items, groups=groups)
+    with refused(r"in the form t0, which .*h\.csv lacks"):  # as `check` counts
+        empathy.count("caste", items=write("h.csv", EVENTS.replace("t0", "t1")), groups=groups)
     with refused(r"g\.yaml lacks disgust, fear"):
         empathy.documents("caste", groups=groups, events_per_emotion=25)
     more = write("f.csv", EVENTS + "f1,fear,a noise\n")

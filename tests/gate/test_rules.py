@@ -83,6 +83,12 @@ MISTAKES = [
         for value in (*(".nan", "1e999", '"2"', "yes", "1:30", "2 points", ""),)
     ),
     ("R{task: t, metric: m, below: 2,5}\n", "entry 1 > 5: unknown"),
+    ("R{task: *, unusable: 10}\n", "not YAML: did not find expected alphabetic or numeric"),
+    ("R{task: *, unusable: 10}\n", 'below: 2}` or `- {task: "*", unusable: 10}`'),
+    (
+        "R{task: t, metric: m, worse_than_baseline: 0.1}\n",
+        "worse_than_baseline: 0.1 is not one of significantly",
+    ),
     ("R{task: t, metric: m, below: 2, unit: pints}\n", "unit: 'pints' is not one of %, points"),
     ("confidence: 1\nR{task: t, metric: m, below: 2}\n", "line 1, confidence: 1; expected"),
     ("confidence: 0.9\nR{task: t, metric: m, below: 2}\n", "0.9; expected a number from 0.95"),
@@ -145,7 +151,7 @@ METRICS = (
     Metric("part", "share", ""),
     Metric("p", "p", "", stderr=False),
 )
-TASKS = {"mine": SimpleNamespace(measure=SimpleNamespace(metrics=METRICS))}
+TASKS = dict.fromkeys(("mine", "other"), SimpleNamespace(measure=SimpleNamespace(metrics=METRICS)))
 KEYS = (("gap", None), ("gap", "looks"), ("gap", "behaviour"), ("share", None))
 RUN = SimpleNamespace(task="mine", metrics=METRICS, numbers=dict.fromkeys(KEYS))
 
@@ -162,6 +168,9 @@ def test_names_that_exist():
         "task: mine, metric: gap, group: looks, worse_than_baseline_by: 1, unit: points",
         "task: mine, metric: part, below: 0.5",
         "task: '*', unusable: 5",
+        "task: mine, metric: gap, worse_than_baseline: significantly",
+        "task: other, metric: gap, worse_than_baseline: significantly",
+        "task: '*', worse_than_baseline: significantly",
     )
 
 
@@ -180,6 +189,7 @@ task: mine, metric: share, above: 0 | expected a number between 0 and 100 (unit:
 task: mine, metric: share, within: 101 | within: 101 can never
 task: mine, metric: gap, within: 0 | expected a number between 0 and inf (unit: points)
 task: mine, metric: gap, worse_than_baseline_by: -1 | expected a number between 0 and inf
+task: '*', worse_than_baseline: significantly | takes the rules `significantly` of two tasks at le
 """
 
 

@@ -313,6 +313,27 @@ def test_a_change_away_from_a_baseline_near_the_null_value_is_judged_by_the_erro
 
 
 @pytest.mark.parametrize(
+    "before, of_sum, caught",
+    [
+        # (2.069 + 0.858) * 0.5 = 1.46; the sum of 1.46 + 2 * 3 with its error of 2.6 would be found
+        (3.1, 2.6, "1.5"),
+        # that of 1.46 + 2 * 1.6 would not: it needs (2.069 + 0.858) * 2.6 = 7.6
+        (1.6, 2.6, "7.6"),
+        # 1.4 is less than 1.46, so as much of a worsening may change sides: 2.927 * 0.6
+        (1.4, 0.6, "1.8"),
+    ],
+)
+def test_what_is_caught_near_the_null_value_depends_on_the_sum_though_the_model_is_as_before(
+    tmp_path, before, of_sum, caught
+):
+    change = difference(before, before - 0.1, of_sum=of_sum)
+    numbers = [(value, 0, None) for value in change[:2]]
+    one = changed(tmp_path, *numbers, lambda *_: change, by=SIGNIFICANTLY)
+    reason = f"a worsening of {caught} points is caught in 80 of 100 runs"
+    assert (one.verdict, one.reason) == (PASS, reason)
+
+
+@pytest.mark.parametrize(
     "before, now, bound, verdict, reason",
     [
         # 1.034 on either side
@@ -449,8 +470,8 @@ def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
         raise UsageError("asked otherwise: version")
 
     one = changed(tmp_path, (5.0, 0, None), (5.0, 0, None), refuse)
-    expected = (ERROR, "the baseline does not compare: asked otherwise: version")
-    assert (one.verdict, one.reason) == expected and "run it again" in one.todo
+    expected = (ERROR, "not comparable with the baseline: asked otherwise: version")
+    assert (one.verdict, one.reason) == expected and "run both in the same way" in one.todo
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (one,) = verdicts(tmp_path / "new", text, [], refuse)
     assert one.verdict == ERROR and "the baseline has no task mine" in one.reason

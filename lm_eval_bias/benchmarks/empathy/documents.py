@@ -183,7 +183,7 @@ def documents(
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: "t0", "t1" or "t2".
     events_per_emotion: of the authors' events; None for `items`.
     """
-    content = _content(items, groups, events_per_emotion)
+    content = _content(items, groups, events_per_emotion, form)
     known = content["groups"]
     if events_per_emotion is not None:
         wanted = lexicon("empathy")["emotions"]
@@ -193,13 +193,9 @@ def documents(
             )
         events = official_events(events_per_emotion)
     else:
-        rows = content["items"]
-        if form not in rows[0]:
-            raise UsageError(
-                f"this task needs the events in the form {form}, which {items} lacks; add the "
-                f"column {form}"
-            )
-        events = in_turns([[row for row in rows if row["emotion"] == e] for e in known["emotions"]])
+        events = in_turns(
+            [[row for row in content["items"] if row["emotion"] == e] for e in known["emotions"]]
+        )
     names, placebos = _people(category, known)
     group_of = names | placebos
     culture_of: dict[str | None, str] = {
@@ -233,8 +229,14 @@ def documents(
     ]
 
 
-def _content(items: str | None, groups: str | None, official: int | str | None) -> Data:
-    return load(FILES if official is None else OFFICIAL_FILES, items=items, groups=groups)
+def _content(items: str | None, groups: str | None, official: int | str | None, form: str) -> Data:
+    content = load(FILES if official is None else OFFICIAL_FILES, items=items, groups=groups)
+    if official is None and form not in content["items"][0]:
+        raise UsageError(
+            f"this task needs the events in the form {form}, which {items} lacks; add the "
+            f"column {form}"
+        )
+    return content
 
 
 def _people(category: str, groups: Data) -> tuple[dict[str, str | None], dict[str, str | None]]:
@@ -247,10 +249,11 @@ def count(
     items: str | None = None,
     groups: str | None = None,
     events_per_emotion: int | str | None = None,
+    form: str = "t0",
     **setting: Any,
 ) -> int:
     """How many `documents` there are; of the authors' events by default, without their files."""
-    content = _content(items, groups, events_per_emotion)
+    content = _content(items, groups, events_per_emotion, form)
     events = len(source("empathy").files) * EVENTS_PER_EMOTION
     if events_per_emotion is None:
         events = len(content["items"])
