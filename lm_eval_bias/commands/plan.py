@@ -114,8 +114,10 @@ def check(wanted: Mapping[str, float], pilots: Sequence[Run]) -> None:
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str, float]) -> float | None:
     """The width that is wanted of a number: in this task, else in any, else of all."""
-    bare = wanted.get("") if metric.primary and metric.unit in BARE else None
-    return wanted.get(f"{task}/{metric.name}", wanted.get(metric.name, bare))
+    bare = metric.primary and metric.unit in BARE and metric.name != RESPONDS.name
+    return wanted.get(
+        f"{task}/{metric.name}", wanted.get(metric.name, wanted.get("") if bare else None)
+    )
 
 
 # ---- One run of the pilot

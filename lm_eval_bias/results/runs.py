@@ -897,4 +897,6 @@ def _differences(run: Run, other: Run) -> str:
     parts = [against(*pair) for pair in different(run.asked, other.asked)]
     if run.template and other.template and run.template != other.template:
         parts.append("another chat template")
+    if run.identity != other.identity:
+        parts.append(f"another model: {run.identity} in place of {other.identity}")
     return f" ({'; '.join(parts)})" if parts else ""

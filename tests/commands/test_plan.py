@@ -89,7 +89,7 @@ def test_no_number_of_documents_narrows_what_comes_from_groups(tmp_path, plan):
     cells = row(out, "gap_points").split()
     now, least = float(cells[2]), float(re.search(r"width is ([\d.]+)", row(out, "gap_points"))[1])
     assert cells[4:6] == ["too", "few"] and now > 10 and least == pytest.approx(now, rel=0.02)
-    assert "responds: cannot be planned" in out
+    assert "responds" not in out  # every size asks the same attention checks
 
 
 def test_too_few_clusters_plan_nothing(tmp_path, plan):
