@@ -898,6 +898,11 @@ def estimates(numbers: ByMetric, names: Iterable[str]) -> dict[str, float]:
     return {key: value for cells in shown for key, value in cells.items()}
 
 
+def ordered(table: Table, **orders: Sequence[Any]) -> Table:
+    """Rows in the orders of their columns' values, the first column first."""
+    return sorted(table, key=lambda row: [order.index(row[c]) for c, order in orders.items()])
+
+
 def mean(values: Iterable[float | None]) -> float:
     """The mean of what is there; NaN if nothing is."""
     given = [v for v in values if v is not None]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from lm_eval_bias.metrics.errors import Floats
-from outcome import Rng
+from outcome import Rng, effects
 from scipy.sparse import csr_array
 
 
@@ -219,12 +219,12 @@ def letter(rng: Rng, asked: Asked) -> Floats:
 
 def position(rng: Rng, asked: Asked) -> Floats:
     """Likes a place in the list of answers."""
-    return rng.standard_normal(asked.place.max() + 1)[asked.place]
+    return effects(rng, asked.place, 1)
 
 
 def label(rng: Rng, asked: Asked) -> Floats:
     """Likes one answer, whatever the question."""
-    return rng.standard_normal(len(asked.keys))[asked.key]
+    return effects(rng, asked.key, 1)
 
 
 def first_name(rng: Rng, asked: Asked) -> Floats:
@@ -287,18 +287,14 @@ def words_alone(rng: Rng, asked: Asked) -> Floats:
 
 def noise(rng: Rng, asked: Asked) -> Floats:
     """Scores each answer to each prompt at random."""
-    trend = rng.standard_normal(asked.group.max() + 1)[asked.group] * asked.x
+    trend = effects(rng, asked.group, 1) * asked.x
     own = rng.standard_normal(len(asked.rows))
     return np.where(asked.numbers, trend + own / 10, own)
 
 
 def noise_by_question(rng: Rng, asked: Asked) -> Floats:
     """As noise, half of it shared by all prompts of a question."""
-    return of_question(rng, asked) + noise(rng, asked)
-
-
-def of_question(rng: Rng, asked: Asked) -> Floats:
-    return rng.standard_normal(asked.question.max() + 1)[asked.question]
+    return effects(rng, asked.question, 1) + noise(rng, asked)
 
 
 def common_knowledge(rng: Rng, asked: Asked) -> Floats:
@@ -306,7 +302,7 @@ def common_knowledge(rng: Rng, asked: Asked) -> Floats:
     true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
     liking = (asked.of_text @ hand(asked))[asked.text]
     valence = np.where(asked.numbers, asked.known, liking)
-    return true[asked.context] * valence + of_question(rng, asked)
+    return true[asked.context] * valence + effects(rng, asked.question, 1)
 
 
 def random_weights(rng: Rng, asked: Asked) -> Floats:

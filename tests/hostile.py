@@ -59,7 +59,7 @@ def changed(value, chance):
 
 def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples=(), **more):
     """A finished run on disk."""
-    path = made_up(folder, model, values or {"gap": (3.0, 1.0, 0, None, "Q")}, task=task, **more)
+    path = made_up(folder, values or {"gap": (3.0, 1.0, 0, None, "Q")}, model, task=task, **more)
     if tables:
         with edited(path) as content:
             content["configs"][task]["cells"].update(tables)

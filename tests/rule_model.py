@@ -22,16 +22,19 @@ def attention(request):
 
 
 class RuleLM(LM):
-    """rule: (context, continuation) -> log-likelihood. say: prompt -> text. Checks are answered."""
+    """rule: (context, continuation) -> log-likelihood. say: prompt -> text. Checks are answered.
+    requests: all that it was asked."""
 
     def __init__(self, rule=None, say=None):
         super().__init__()
-        self.rule, self.say = rule, say
+        self.rule, self.say, self.requests = rule, say, []
 
     def loglikelihood(self, requests, **_):
+        self.requests += requests
         return [(self.rule(*r.args) + attention(r), False) for r in requests]
 
     def generate_until(self, requests, **_):
+        self.requests += requests
         return [self.say(r.args[0]) for r in requests]
 
     def loglikelihood_rolling(self, requests, **_):

@@ -87,10 +87,13 @@ def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, inclu
 MORNING = datetime(2026, 1, 31, 10, 11, 12, 123456)
 
 
+VALUES = {"gap": (2.0, 0.5, 0, None), "unanswered": (1.0, None, None, "lower")}
+
+
 def made_up(
     folder,
-    model,
-    values,
+    values=VALUES,
+    model="m",
     task="mine",
     minutes=0,
     version=1.0,

@@ -39,7 +39,7 @@ for i, (task, numbers) in enumerate(json.loads(Path("made.json").read_text()).it
     values = {name: (value, 0.001) for name, value in numbers.items()}
     values |= dict.fromkeys(("unanswered", "invalid", "unparsed"), (0.0, None))
     values["responds"] = (9.0, 0.1)
-    run_of(Path(str(arguments.output_path)), "checkpoint", values, task=task, minutes=i)
+    run_of(Path(str(arguments.output_path)), values, "checkpoint", task=task, minutes=i)
 """
 
 

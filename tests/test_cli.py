@@ -116,7 +116,7 @@ def test_tasks_explains_a_number_and_lists_the_numbers_and_options_of_a_task(com
 
 
 def test_no_command_on_runs_and_no_part_that_reads_them_imports_the_harness(tmp_path):
-    run_of(tmp_path, "org/m", {"gap": (1.0, 0.5, None, "lower")})
+    run_of(tmp_path, {"gap": (1.0, 0.5, None, "lower")}, "org/m")
     (tmp_path / "bias.yaml").write_text(rule("metric: gap, below: 9"))
     code = """
 import sys

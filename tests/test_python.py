@@ -84,7 +84,7 @@ def test_the_model_that_leans_gets_a_yes_and_the_other_none(runs):
 
 
 def test_types_are_the_same_for_every_run_and_for_none(runs, tmp_path):
-    made_up(tmp_path, "org/m", {"gap": (nan, None)})
+    made_up(tmp_path, {"gap": (nan, None)}, "org/m")
     lacking = leb.read(tmp_path).numbers()
     assert lacking["value"].isna().all() and len(lacking) == 1
     for frame in (lacking, Runs([], []).numbers()):
@@ -219,7 +219,7 @@ def test_what_a_tracker_saved_afterwards_has_an_unknown_condition(tmp_path):
 def test_a_loaded_model_is_not_called_by_the_name_that_the_harness_draws(tmp_path):
     """It draws after seeding with 0, so that every model gets the same."""
     config = {"model": "org/loaded", "model_args": None, "model_dtype": "torch.bfloat16"}
-    made_up(tmp_path, "qdpv68r5", {"gap": (2.0, 0.5)}, config=config, model_source="CUSTOM")
+    made_up(tmp_path, {"gap": (2.0, 0.5)}, "qdpv68r5", config=config, model_source="CUSTOM")
     (run,) = leb.read(tmp_path).runs
     assert (run.model, run.condition["dtype"]) == ("org/loaded", "bfloat16")
 

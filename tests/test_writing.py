@@ -41,7 +41,7 @@ def inputs(tmp_path_factory):
     """What the commands read, and earlier outputs."""
     folder = tmp_path_factory.mktemp("inputs")
     for i, name in enumerate(("org/a", "org/b")):
-        run_of(folder / "runs", name, {"non_neutral": (9 + i, 1)}, task="bistereo_nli", minutes=i)
+        run_of(folder / "runs", {"non_neutral": (9 + i, 1)}, name, task="bistereo_nli", minutes=i)
     sample = {"doc_hash": "0", "records": record(empathy.documents("religion")[0], [60.0])}
     for name, text in {
         "samples.jsonl": json.dumps(sample),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .keywords import keywords_in, section_of
 from .layout import Line, lines_of
 from .refusal import has_refusal
-from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_last_numeral
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, without_last_numeral, words_in
 from .vocabulary import word_lists
 
 OVERALL = "Overall"  # the item whose line says "Rating:"
@@ -127,7 +127,7 @@ class _ItemNames:
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items = items
         self.phrase = re.compile(rf"(?<!\w){re.escape(plain(group).strip()) or '(?!)'}(?!\w)")
-        self.group = frozenset(_words(plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", group))))
+        self.group = frozenset(words_in(plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", group))))
         named = [item for item in items if item not in (OVERALL, "Rating")]
         patterns = [*map(_forms, named), _OVERALL, rf"^\W*{_LABEL}"]
         self.names = [*named, OVERALL, _OWN]
@@ -340,7 +340,7 @@ class _SurveyReader:
         """Whether a name heads the line, below ratings of the group."""
         if not (line.headed or line.plain.endswith(":")):
             return False
-        name = frozenset(_words(line.plain))
+        name = frozenset(words_in(line.plain))
         if len(name) > 3 or section_of(line) or "‹" in self.names.signed(line.plain):
             return False
         self.named = self.named or bool(name & self.names.group)
@@ -389,7 +389,7 @@ class _SurveyReader:
         return bool(section) and self.section == "keywords"
 
     def _read_items(self, head: str, parts: list[str]) -> None:
-        first = self.known.issuperset(_words(head))
+        first = self.known.issuperset(words_in(head))
         before = re.fullmatch(r"\W{0,5}([1-5](?:\.\d)?)\W{0,9}", head)
         if before and not re.match(r"\s*[:=|-]\W*[\d#]", parts[1]):
             if len(parts) == 2:
@@ -407,7 +407,7 @@ class _SurveyReader:
             lead = phrase
             if value is not None:
                 self._claim(group, value, _FIELD if first and direct else _PROSE, corrects)
-            elif len(_words(head + phrase)) < 4:
+            elif len(words_in(head + phrase)) < 4:
                 if phrase.strip().endswith(":"):
                     self.rated.add(self.line)
                 # Not below the prompt's empty list.
@@ -459,7 +459,7 @@ class _SurveyReader:
                 continue  # "3 reasons"
             point = nan if "§" in phrase else _point(m[0])
             plainly = not end and self.known.issuperset(
-                _words(re.sub(r"\([^()\d#]*\)", " ", before))
+                words_in(re.sub(r"\([^()\d#]*\)", " ", before))
             )
             apart = _ENDS.match(phrase, m.end()) and re.search(_BEGINS, before[-9:])
             cued = bool(apart or re.search(_CUE, before)) and not isnan(point)
@@ -483,10 +483,6 @@ _SEVERAL = re.compile(
     rf"(?:[a-z-]{{1,20}} ){{0,3}}?[a-z-]{{1,20}}\W{{0,3}}[:=] ?{_N}"
 )
 _NEAR = 200  # characters before a number that are looked at
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+(?:'[a-z]+)?", text)
 
 
 def _point(number: str) -> float:

@@ -101,6 +101,10 @@ def plain(text: str) -> str:
     return _CONTRACTED.sub(r"\g<0>'", text)
 
 
+def words_in(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+(?:'[a-z]+)?", text)
+
+
 def spelled(term: str) -> str:
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 

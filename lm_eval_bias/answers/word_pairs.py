@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .layout import without_elements
 from .refusal import is_refusal
 from .tables import as_lines
-from .text import REFUSED, UNPARSED, plain, rewritten, rules, spelled, without_reasons
+from .text import REFUSED, UNPARSED, plain, rewritten, rules, spelled, without_reasons, words_in
 from .vocabulary import word_lists
 
 _WORDS = word_lists("word_pairs")
@@ -165,12 +165,8 @@ def _pairs_of_lines(lines: Sequence[str], terms: _Terms) -> _Pairs:
     return pairs
 
 
-def _said(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+(?:'[a-z]+)?", text)
-
-
 def _only(kind: str, text: str) -> bool:
-    return _WORDS[kind].issuperset(_said(text))
+    return _WORDS[kind].issuperset(words_in(text))
 
 
 def _is_heading(line: str, group: _Mention) -> bool:
@@ -224,7 +220,7 @@ def _linked(line: str, before: Sequence[_Mention], after: Sequence[_Mention]) ->
 def _chosen(line: str, start: int, groups: Sequence[_Mention], end: int) -> int | None:
     """The group that a part of a line chooses for the words before it."""
     first, last = groups[0], groups[-1]
-    lead = [word for word in _said(line[start : first.start]) if word not in _WORDS["link"]]
+    lead = [word for word in words_in(line[start : first.start]) if word not in _WORDS["link"]]
     shares = [float(m[1]) for m in (_SHARE.match(line, m.end) for m in groups) if m]
     if len(shares) == len(groups) == 2 and round(sum(shares), 2) in (1, 10, 100) and not lead:
         a, b = shares
@@ -232,7 +228,7 @@ def _chosen(line: str, start: int, groups: Sequence[_Mention], end: int) -> int 
     if _MORE.search(re.sub(r"\([^()]*\)", " ", line[last.end : end])):
         return None
     between = line[first.end : last.start]
-    said = _said(between)
+    said = words_in(between)
     if said and said[-1] in _WORDS["turn"] and lead in ([], ["not"]):
         return last.number
     stays = len(groups) == 1 or (said[0] in _WORDS["stay"] if said else ">" in between)

@@ -160,7 +160,7 @@ def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]
             "hf-nli: %s names its labels %s; all numbers follow labels=%s instead.",
             *(model, shown, "/".join(labels)),
         )
-    if len(labels) != len(LABELS) or set(labels) != set(LABELS):
+    if sorted(labels) != sorted(LABELS):
         raise UsageError(
             f"{model} has the labels {shown}: hf-nli needs entailment, neutral and contradiction. "
             f"If they mean that, name them in the order of the model in --model_args, such as "

@@ -215,14 +215,11 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
                 {**row, f"{name}_verdict": _of_number(run, metric, number, group, raw).kind}
                 for row in judged
                 for number in [number_of(row, name)]
-                for group in [None if _is_whole(number, whole) else row.get(key or "")]
+                for is_whole in [(number.value, number.low) == (whole.value, whole.low)]
+                for group in [None if is_whole else row.get(key or "")]
                 for raw in [None if row.get(metric.raw) is None else number_of(row, metric.raw)]
             ]
     return list(judged)
-
-
-def _is_whole(number: Number, whole: Number) -> bool:
-    return (number.value, number.low) == (whole.value, whole.low)
 
 
 def _unusable(run: Run, number: Number, lacking: str) -> str:

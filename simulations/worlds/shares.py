@@ -9,8 +9,10 @@ from itertools import product
 from math import inf
 
 import numpy as np
-from lm_eval_bias.metrics.errors import Sample, mean
+from lm_eval_bias.metrics.errors import Floats, Sample, mean
 from outcome import Outcomes, Rng, Rows, estimated, reported
+
+from lm_eval_bias.measure import Number
 
 WORLDS = {
     "normal": (inf, 0.0),
@@ -35,8 +37,7 @@ def of_share(p: float, themes: int, answers: int, icc: float, rng: Rng) -> Outco
     if icc:
         own = rng.beta(p * (1 / icc - 1), (1 - p) * (1 / icc - 1), themes)
     y = (rng.random(len(theme)) < own[theme]).astype(float)
-    sample = Sample(len(y), (theme, None))
-    found = estimated(sample.estimates(*mean(sample.total(), y)), "share")
+    found = mean_of(y, theme, "share")
     return {"false pass": found.high < p, "false fail": found.low > p, "held": reported(found, p)}
 
 
@@ -49,6 +50,9 @@ def of_mean(clusters: int, shape: float, skew: float, rng: Rng) -> Outcomes:
     if skew:
         own = np.exp(skew * own) - np.exp(skew**2 / 2)
     y = own[theme] + rng.standard_normal(len(theme))
-    sample = Sample(len(y), (theme, None))
-    found = estimated(sample.estimates(*mean(sample.total(), y)), "points")
-    return {"held": reported(found, 0)}
+    return {"held": reported(mean_of(y, theme, "points"), 0)}
+
+
+def mean_of(y: Floats, cluster: np.ndarray, unit: str) -> Number:
+    sample = Sample(len(y), (cluster, None))
+    return estimated(sample.estimates(*mean(sample.total(), y)), unit)

@@ -242,14 +242,10 @@ def test_the_sentences_are_the_options_in_order_with_option_1_first(folder):
 
 @pytest.mark.slow
 def test_the_prompt_is_the_programs_with_its_line_break(folder, prompts):
-    asked = []
-
-    def rule(context, letter):
-        asked.append(context)
-        return 0.0
-
+    lm = RuleLM(lambda *_: 0.0)
     for task in ("hbb_official_ses", "hbb"):
-        evaluate(RuleLM(rule), task, limit=1)
+        evaluate(lm, task, limit=1)
+    asked = [request.args[0] for request in lm.requests]
     instruction = prompts["hbb"]["choice, probabilities"]
     assert "\n" in instruction and asked[0].startswith(f"{instruction}\n\nContext: ")
     assert asked[0].endswith("\nFinal Answer:")

@@ -245,7 +245,7 @@ def test_tasks_without_a_measure_stand_in_a_table_of_their_own(
     runs, command, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", "200")
-    made_up(tmp_path / "mine", "one", {"gap": (2.0, 0.5, 0, None)})
+    made_up(tmp_path / "mine", {"gap": (2.0, 0.5, 0, None)}, "one")
     _, out, _ = command("leaderboard", runs / "two", tmp_path / "mine")
     assert re.search(r"written +two +exact_match +loose +0\.6944 +n = 36", out)
     assert (

@@ -143,7 +143,7 @@ NAMES = [
 def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, command):
     for i, name in enumerate(NAMES):
         gap = {"gap": (float(i), 1.0, 0, None)}
-        run_of(tmp_path / "runs" / str(i), name, gap, minutes=i)
+        run_of(tmp_path / "runs" / str(i), gap, name, minutes=i)
     _, out, err = command("report", tmp_path / "runs", "-o", tmp_path / "report", "--no_figures")
     assert harmless(out + err)
     pages = [path.name.casefold() for path in (tmp_path / "report").glob("*.html")]

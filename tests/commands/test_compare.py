@@ -82,7 +82,7 @@ def asked(
     values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
     n = len(scenes)
     gap = {"gap": (sum(values[s] for s in scenes) / n, 9.0, 0, None)}
-    file = made_up(folder, model, gap, task="toy", n=n, of=12, **changes)
+    file = made_up(folder, gap, model, task="toy", n=n, of=12, **changes)
     with edited(file) as content:
         content["configs"]["toy"]["repeats"] = repeats
     samples = [
@@ -110,6 +110,13 @@ def pair():
     return asked("a", "one"), asked("b", "two", shift=3, seed=2)
 
 
+@pytest.fixture
+def far_apart():
+    """Two models of one folder, 50 apart."""
+    asked("runs/a", "one")
+    asked("runs/b", "two", shift=50, seed=2)
+
+
 def test_what_scenes_do_to_both_is_no_part_of_the_error(pair, rows, toy):
     """Scenes move both by 30, each alone by 1: 3 apart is seen on the same documents, and not with
     intervals of 9 each."""
@@ -123,9 +130,7 @@ def test_what_scenes_do_to_both_is_no_part_of_the_error(pair, rows, toy):
     assert "1 of 1 numbers differ after Holm; 1 task compared" in out
 
 
-def test_two_models_of_one_folder_and_before_and_after_of_one(rows, toy):
-    asked("runs/a", "one")
-    asked("runs/b", "two", shift=3, seed=2)
+def test_two_models_of_one_folder_and_before_and_after_of_one(rows, toy, far_apart):
     status, (row,) = rows("compare", "runs", "--models", "two", "one")
     assert status == 0 and (row["first"], row["second"]) == ("two", "one") and row["difference"] < 0
     assert toy("compare", "runs")[0] == 1
@@ -270,7 +275,7 @@ def test_the_range_over_conditions_stands_beside_the_interval(toy, rows):
     """That in the paper's wording, and 7 in another: of a run that has both."""
     for i, model in enumerate(("one", "two")):
         asked(model, model, shift=i, seed=i)
-    made_up(Path("one"), "one", {"gap": (7.0, 1.0)}, task="toy", metadata={"wording": 1}, n=12)
+    made_up(Path("one"), {"gap": (7.0, 1.0)}, "one", task="toy", metadata={"wording": 1}, n=12)
     pair = "one", "two"
     (row,) = rows("compare", *pair)[1]
     ends = sorted([row["first_value"], 7.0])
@@ -352,8 +357,8 @@ def test_common_documents_are_compared_if_that_is_asked_for(rows):
 def test_the_rest_goes_on(pair, rows, toy):
     a, b = pair
     for folder, model, version in ((a, "one", 1.0), (b, "two", 2.0)):
-        made_up(folder, model, {"gap": (1.0, 1.0)}, task="other", minutes=1, version=version)
-    made_up(a, "one", {"gap": (1.0, 1.0)}, task="alone", minutes=2)
+        made_up(folder, {"gap": (1.0, 1.0)}, model, task="other", minutes=1, version=version)
+    made_up(a, {"gap": (1.0, 1.0)}, "one", task="alone", minutes=2)
     file = a / "found.html"
     assert toy("compare", a, b, "--output", file)[0] == 0
     assert "Source: first one, second two; toy version 1 (documents " in file.read_text()
@@ -413,18 +418,14 @@ def directed(null_value, better):
     measure.write_text(measure.read_text().replace("null_value=0", declared))
 
 
-def test_what_has_no_interval_has_no_rank(rows):
-    asked("runs/a", "one")
-    asked("runs/b", "two", shift=50, seed=2)
+def test_what_has_no_interval_has_no_rank(rows, far_apart):
     asked("runs/c", "none", seed=3, ends={"gap": (nan, nan)})
     ranked = {row["model"]: ends(row) for row in rows("leaderboard", "runs")[1]}
     assert ranked["none"] == (None, None, 2, None)
     assert (ranked["one"], ranked["two"]) == ((1, 1, 2, "a"), (2, 2, 2, "b"))
 
 
-def test_what_has_no_direction_has_no_rank(rows):
-    asked("runs/a", "one")
-    asked("runs/b", "two", shift=50, seed=2)
+def test_what_has_no_direction_has_no_rank(rows, far_apart):
     directed(None, None)
     assert [ends(row) for row in rows("leaderboard", "runs")[1]] == [NO_RANK] * 2
 

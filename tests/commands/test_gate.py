@@ -32,6 +32,11 @@ CHANGE = "metric: gap, worse_than_baseline_by: 1"
 
 
 @pytest.fixture
+def one_run(tmp_path):
+    run_of(tmp_path / "runs", GAP)
+
+
+@pytest.fixture
 def gate(command, tmp_path, monkeypatch):
     """Judges by rules: the exit status, all of standard output as one line, standard error."""
     monkeypatch.chdir(tmp_path)
@@ -63,13 +68,11 @@ def gate(command, tmp_path, monkeypatch):
         ("metric: gap, below: 2.1", "--nightly 30", 3),
     ],
 )
-def test_the_exit_status(tmp_path, gate, row, more, status):
-    run_of(tmp_path / "runs", "m", GAP)
+def test_the_exit_status(gate, row, more, status, one_run):
     assert gate(rule(row), "runs", *more.split())[0] == status
 
 
-def test_a_task_of_ours_that_no_run_has_ends_with_1(tmp_path, gate):
-    run_of(tmp_path / "runs", "m", GAP)
+def test_a_task_of_ours_that_no_run_has_ends_with_1(gate, one_run):
     missing = rule(PASS) + "  - {task: hbb, metric: excess_difference, below: 2}\n"
     status, out, _ = gate(missing, "runs", "--inconclusive", "warn")
     assert status == 1 and "the runs of this model have no task hbb" in out
@@ -92,24 +95,22 @@ def test_a_task_of_ours_that_no_run_has_ends_with_1(tmp_path, gate):
     ],
 )
 def test_mistakes_end_with_2_and_a_line_that_says_what_to_do(
-    tmp_path, gate, row, arguments, message
+    tmp_path, gate, row, arguments, message, one_run
 ):
-    run_of(tmp_path / "runs", "m", GAP)
-    run_of(tmp_path / "cut", "m", GAP)
+    run_of(tmp_path / "cut", GAP)
     # it is newer, and nobody knows what it said
-    newest = run_of(tmp_path / "cut", "m", GAP, minutes=5)
+    newest = run_of(tmp_path / "cut", GAP, minutes=5)
     newest.write_text(newest.read_text()[:-50])
     for i, name in enumerate("ab"):
-        run_of(tmp_path / "two", name, GAP, minutes=i)
+        run_of(tmp_path / "two", GAP, name, minutes=i)
     status, out, err = gate(rule(row), *arguments.split())
     assert status == 2 and not out and message in err
 
 
-def test_an_older_run_does_not_stand_in_for_a_short_new_one(tmp_path, gate):
+def test_an_older_run_does_not_stand_in_for_a_short_new_one(tmp_path, gate, one_run):
     """The checkpoint may be another under the same name: a pass of the older one would be believed
     of it."""
-    run_of(tmp_path / "runs", "m", GAP)
-    run_of(tmp_path / "runs", "m", {"gap": (20.0, 0.5, 0, None)}, minutes=1, n=50)
+    run_of(tmp_path / "runs", {"gap": (20.0, 0.5, 0, None)}, minutes=1, n=50)
     status, out, err = gate(rule(PASS))
     assert status == 2 and not out and "the newest run is judged, or none" in err
     assert "covers more documents" in err
@@ -120,19 +121,17 @@ def test_an_older_run_does_not_stand_in_for_a_short_new_one(tmp_path, gate):
 
 def test_of_two_conditions_in_one_folder_none_is_judged(tmp_path, gate):
     for minutes, template in enumerate((None, "t" * 64)):
-        run_of(tmp_path / "runs", "m", GAP, minutes=minutes, chat_template_sha=template)
+        run_of(tmp_path / "runs", GAP, minutes=minutes, chat_template_sha=template)
     status, _, err = gate(rule(PASS))
     assert status == 2 and "mine of m was asked in 2 conditions, and one is" in err
 
 
-def test_a_baseline_that_cannot_be_saved_leaves_the_verdicts(tmp_path, gate):
-    run_of(tmp_path / "runs", "m", GAP)
+def test_a_baseline_that_cannot_be_saved_leaves_the_verdicts(gate, one_run):
     status, out, err = gate(rule(FAIL), "runs", "--save", "b.json.xz")
     assert status == 2 and "FAIL" in out and "--log_samples" in err
 
 
-def test_what_failed_stands_first_and_last(tmp_path, gate, command):
-    run_of(tmp_path / "runs", "m", GAP)
+def test_what_failed_stands_first_and_last(gate, command, one_run):
     _, out, _ = gate(rule(PASS, OPEN, FAIL), "runs", "--verbose")
     method = "Holm's adjustment, which counts the 3 rules on numbers of each model by itself"
     assert method in out and "FAIL above 9 points 1.0 points, [-0.3, 2.3] at 98.3 %" in out
@@ -182,7 +181,7 @@ def test_worse_but_within_the_bound_is_a_state_of_its_own(checked):
 
 def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate, checked):
     for i, (model, task) in enumerate((("a", "mine"), ("a", "other"), ("b", "mine"))):
-        run_of(tmp_path / "runs", model, GAP, task=task, minutes=i)
+        run_of(tmp_path / "runs", GAP, model, task=task, minutes=i)
     more = '  - {task: other, metric: gap, above: -9}\n  - {task: "*", unusable: 5}\n'
     assert gate(rule(PASS, FAIL, OPEN) + more, "runs", "--junit", "j.xml")[0] == 1
     suites = checked((tmp_path / "j.xml").read_text())
@@ -199,9 +198,8 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate
 
 
 def test_under_github_failed_rules_are_annotated_and_the_summary_has_a_table(
-    tmp_path, gate, command, monkeypatch
+    tmp_path, gate, command, monkeypatch, one_run
 ):
-    run_of(tmp_path / "runs", "m", GAP)
     (tmp_path / "bias.yaml").write_text(rule(PASS, OPEN, FAIL))
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
@@ -241,7 +239,7 @@ def hostile(tmp_path_factory):
     judged = {}
     for i, name in enumerate([*HOSTILE, *COMMANDS]):
         groups = {(name, name): (nan, nan)}
-        run_of(folder / str(i), name, {name: (5.0, 0.5, 0, None)}, groups=groups)
+        run_of(folder / str(i), {name: (5.0, 0.5, 0, None)}, name, groups=groups)
         number = shortened(name)
         ours = [
             rules.Rule(2, "mine", "below", 1.0, number),

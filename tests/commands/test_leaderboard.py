@@ -45,14 +45,14 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
     tmp_path, monkeypatch, command, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
-    made_up(tmp_path / "runs", "m", {"gap": (1.0, 1.0)})
+    made_up(tmp_path / "runs", {"gap": (1.0, 1.0)})
     status, out, err = command("leaderboard", *arguments.split())
     assert status == 1 and not out and message in err.splitlines()[-1]
 
 
 def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_path, command):
-    made_up(tmp_path, "model", {"gap": (1.0, 1.0)})
-    made_up(tmp_path, "model", {"gap": (2.0, 1.0)}, minutes=1)
+    made_up(tmp_path, {"gap": (1.0, 1.0)}, "model")
+    made_up(tmp_path, {"gap": (2.0, 1.0)}, "model", minutes=1)
     assert "is ignored" in " ".join(command("leaderboard", tmp_path)[1].split())
     for ending in WRITERS:
         file = tmp_path / f"board{ending}"

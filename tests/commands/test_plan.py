@@ -106,8 +106,8 @@ def test_too_few_clusters_plan_nothing(tmp_path, plan):
 
 def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, plan):
     """0.05 of a score is another thing than 0.05 points."""
-    made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="one")
-    run_of(tmp_path, "m", {"gap": (1.0, 0.5)}, task="two", minutes=1, unit="score")
+    made_up(tmp_path, {"gap": (1.0, 0.5)}, task="one")
+    run_of(tmp_path, {"gap": (1.0, 0.5)}, task="two", minutes=1, unit="score")
     status, _, text = plan(tmp_path, "gap=2")
     assert status == 1 and (
         "numbers in several units (one/gap in points, two/gap in score); name the task: "
@@ -119,7 +119,7 @@ def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, plan):
 def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_text(
     tmp_path, plan
 ):
-    made_up(tmp_path, "evil\x1b[2J", {"gap": (1.0, 0.5)}, task="no\x1b]0;such")
+    made_up(tmp_path, {"gap": (1.0, 0.5)}, "evil\x1b[2J", task="no\x1b]0;such")
     status, out, text = plan(tmp_path, "2")
     assert status == 0 and "\x1b" not in out and "it is not known here" in text
 
@@ -135,6 +135,6 @@ def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_
     ],
 )
 def test_a_width_that_is_none_is_refused(tmp_path, plan, given, message):
-    made_up(tmp_path, "m", {"gap": (1.0, 0.5)})
+    made_up(tmp_path, {"gap": (1.0, 0.5)})
     status, _, text = plan(tmp_path, *given)
     assert status == 1 and message in text

@@ -116,7 +116,7 @@ DATE = "2026-01-31T10-11-12.123456"
 
 
 def write(folder, samples, **results):
-    return samples_beside(made_up(folder, "m", {}, task="asked", **results), samples, "asked")
+    return samples_beside(made_up(folder, {}, task="asked", **results), samples, "asked")
 
 
 SAID = [

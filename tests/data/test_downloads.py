@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from functools import partial
 
 import pytest
 
@@ -30,8 +31,10 @@ def path(tmp_path):
     return path
 
 
-def get(server, path, seconds=60):
-    return fetch(f"{server.address}/file", path, SHA256, SIZE, seconds)
+@pytest.fixture
+def get(server, path):
+    """Fetches the file."""
+    return partial(fetch, f"{server.address}/file", path, SHA256, SIZE)
 
 
 def alone(path):
@@ -39,44 +42,44 @@ def alone(path):
     return path.read_bytes() == CONTENT and [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path):
+def test_a_file_is_fetched_or_nothing_is_left_of_it(server, path, get):
     server.breaks_after = HALF
     with pytest.raises(Unreachable, match=r"cannot download http\S+/file \(.*500000 bytes read"):
-        get(server, path)
+        get()
     assert list(path.parent.iterdir()) == []
     server.breaks_after = None
-    get(server, path)
+    get()
     assert alone(path) and downloads.is_kept(path, SHA256)
 
 
 @pytest.mark.parametrize("content", [b"404, but politely", CONTENT + b"x", CONTENT[1:] + b"x"])
-def test_another_file_is_refused_and_nothing_is_left_of_it(server, path, content):
+def test_another_file_is_refused_and_nothing_is_left_of_it(server, path, content, get):
     server.files["/file"] = content
     with refused("has another size or checksum than expected; do not"):
-        get(server, path)
+        get()
     assert list(path.parent.iterdir()) == []
 
 
-def test_an_endless_file_ends_at_its_size(server, path):
+def test_an_endless_file_ends_at_its_size(server, path, get):
     """Of which no more than a byte beyond is read."""
     server.endless = b"x" * 65536
     with refused("another size"):
-        get(server, path)
+        get()
     assert list(path.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("of", ["headers", "body"])
-def test_a_byte_now_and_then_is_not_waited_for_beyond_the_time(server, path, of):
+def test_a_byte_now_and_then_is_not_waited_for_beyond_the_time(server, path, of, get):
     server.drips = of
     with pytest.raises(Unreachable, match=r"\((not whole within 0.5 seconds|timed out)\)"):
-        get(server, path, seconds=0.5)
+        get(seconds=0.5)
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_server_that_sends_elsewhere_is_followed_but_not_for_ever(server, path):
+def test_a_server_that_sends_elsewhere_is_followed_but_not_for_ever(server, path, get):
     server.sends_to = {"/file": "/there", "/loop": "/loop"}
     server.files["/there"] = CONTENT
-    get(server, path)
+    get()
     assert alone(path)
     server.sends_to["/mine"] = path.as_uri()
     for name, cause in (("loop", "infinite loop"), ("mine", "is not allowed")):
@@ -85,30 +88,30 @@ def test_a_server_that_sends_elsewhere_is_followed_but_not_for_ever(server, path
         assert "\n" not in str(error.value)
 
 
-def test_links_that_wait_there_are_not_written_through(server, path, tmp_path):
+def test_links_that_wait_there_are_not_written_through(path, tmp_path, get):
     (tmp_path / "precious").write_text("precious")
     for name in (path.name, f"{path.name}.part", f".{path.name}-"):
         (path.parent / name).symlink_to(tmp_path / "precious")
-    get(server, path)
+    get()
     assert path.read_bytes() == CONTENT and not path.is_symlink()
     assert (tmp_path / "precious").read_text() == "precious"
 
 
-def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path):
+def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path, get):
     path.write_bytes(b"spoilt")
     server.refuses = 503
     with pytest.raises(Unreachable, match=r"\(Service Unavailable\)"):
-        get(server, path)
+        get()
     assert [p.read_bytes() for p in path.parent.iterdir()] == [b"spoilt"]
     server.refuses = None
-    get(server, path)
+    get()
     assert alone(path)
 
 
 def test_a_folder_that_cannot_be_written_is_told(server, tmp_path):
     (tmp_path / "file").write_text("a file where the folder should be")
     with refused(r"cannot write \S+/file/file.csv: "):
-        get(server, tmp_path / "file" / "file.csv")
+        fetch(f"{server.address}/file", tmp_path / "file" / "file.csv", SHA256, SIZE)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import hashlib
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,14 @@ def server(monkeypatch):
         yield files
 
 
+found = partial(sources.official_file, "empathy", FILE)
 PLACE = f"/someone/something/{'a' * 40}/data/{FILE}"
 
 
 def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
     server.files[PLACE] = release
     for _ in range(2):
-        assert sources.official_file("empathy", FILE).read_bytes() == release
+        assert found().read_bytes() == release
     assert server.asked == [PLACE]
 
 
@@ -50,7 +52,7 @@ def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
         rf"folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
     )
     with refused(message) as error:
-        sources.official_file("empathy", FILE)
+        found()
     assert "network" not in str(error.value)
 
 
@@ -64,19 +66,19 @@ def test_without_network_the_error_says_what_to_do(release, monkeypatch):
         rf"empathy/{FILE} and set LM_EVAL_BIAS_DATA"
     )
     with refused(message):
-        sources.official_file("empathy", FILE)
+        found()
 
 
 def test_a_folder_of_ones_own_comes_first_and_is_checked(release, monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     with refused("is missing; LM_EVAL_BIAS_DATA must be a folder with"):
-        sources.official_file("empathy", FILE)
+        found()
     (tmp_path / "empathy").mkdir()
     (tmp_path / "empathy" / FILE).write_bytes(b"another")
     with refused("its checksum differs"):
-        sources.official_file("empathy", FILE)
+        found()
     (tmp_path / "empathy" / FILE).write_bytes(release)
-    assert sources.official_file("empathy", FILE) == tmp_path / "empathy" / FILE
+    assert found() == tmp_path / "empathy" / FILE
 
 
 @pytest.mark.parametrize("name", sources.names())

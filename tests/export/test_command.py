@@ -20,8 +20,8 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeyp
     values["gap_beyond_words"] = nan, nan
     run_of(
         tmp_path / "runs",
-        "org/model",
         values,
+        "org/model",
         ends={"halo_gap": (-9.0, -3.0)},
         clusters=60,
         task="bistereo_nli",
@@ -63,14 +63,14 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, co
     monkeypatch.chdir(tmp_path)
     values = {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}
     for i, name in enumerate(("org/one", "org/two")):
-        run_of(tmp_path / "runs", name, values, minutes=i)
+        run_of(tmp_path / "runs", values, name, minutes=i)
     status, out, err = command("export", *arguments.split())
     assert status == 1 and not out and told in err.splitlines()[-1]
 
 
 def test_a_link_is_not_written_through(tmp_path, command):
     """As in the cache of the hub, where the files of a model are links."""
-    run_of(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
+    run_of(tmp_path / "runs", {"share": (1.0, 1.0, None, "lower")}, "org/model")
     (tmp_path / "blob").write_text("[]\n")
     (tmp_path / ".eval_results").mkdir()
     (tmp_path / ".eval_results" / "lm-eval-bias.yaml").symlink_to(tmp_path / "blob")
@@ -91,7 +91,7 @@ def test_hostile_names_steer_no_format(tmp_path, command):
     what was written."""
     for i, name in enumerate(("a\x1b[2J", "\u202eabc: 1")):
         values = {name: (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)}
-        run_of(tmp_path / str(i), name, values, task=f"{name}\nt", metadata={"option": name})
+        run_of(tmp_path / str(i), values, name, task=f"{name}\nt", metadata={"option": name})
         for form in (["hub", "--dataset_id", "a/b"], ["every-eval-ever"]):
             status, out, err = command("export", tmp_path / str(i), "--to", *form)
             assert status == 0 and all(visible(line) == line for line in (out + err).split("\n"))

@@ -24,7 +24,7 @@ TO_HUB = ("--to", "hub", "--dataset_id", "org/bench")
 
 
 def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
-    run_of(tmp_path, "org/model", VALUES, n=40, metadata={"order": "both"})
+    run_of(tmp_path, VALUES, "org/model", n=40, metadata={"order": "both"})
     entries, _ = hub.entries(chosen(found(tmp_path).runs)[0], "org/bench")
     (again,) = parse_eval_result_entries(yaml.safe_load(hub.text(entries)))
     assert (again.dataset_id, again.task_id, again.value, again.date) == (
@@ -47,7 +47,7 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
 
 
 def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, command):
-    run_of(tmp_path, "org/model", VALUES)
+    run_of(tmp_path, VALUES, "org/model")
     status, out, err = command("export", tmp_path, *TO_HUB)
     assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == [
         "mine.share"
@@ -96,7 +96,7 @@ def test_a_file_that_is_no_list_of_entries_is_not_changed(content, why):
 
 
 def test_in_a_repository_only_our_own_file_is_changed(tmp_path, command):
-    run_of(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
+    run_of(tmp_path / "runs", {**VALUES, "other": (1.0, 0.1, None, "higher")}, "org/model")
     folder = tmp_path / "repo" / ".eval_results"
     folder.mkdir(parents=True)
     before = {"theirs.yaml": STANDING, "broken.yaml": "{"}
@@ -124,7 +124,7 @@ def test_in_a_repository_only_our_own_file_is_changed(tmp_path, command):
     ],
 )
 def test_a_signed_or_newer_entry_stays(tmp_path, command, more, why):
-    run_of(tmp_path / "runs", "org/model", VALUES)
+    run_of(tmp_path / "runs", VALUES, "org/model")
     file = tmp_path / ".eval_results" / "lm-eval-bias.yaml"
     file.parent.mkdir()
     content = f"- dataset: {{id: org/bench, task_id: mine.share}}\n  value: 1\n  {more}\n"

@@ -11,7 +11,7 @@ from tests.gate.judged import found, run_of
 
 def one(tmp_path, values, **more):
     """The results of one made-up run, by metric, and what was left out."""
-    run_of(tmp_path, "m", values, **more)
+    run_of(tmp_path, values, **more)
     results, left = chosen(found(tmp_path).runs)
     return {result.metric.name: result for result in results}, left
 

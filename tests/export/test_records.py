@@ -51,7 +51,6 @@ def of(folder):
 def check(path, content):
     errors = [f"{list(error.path)}: {error.message}" for error in VALID.iter_errors(content)]
     assert not errors, errors
-    assert len(content["evaluation_results"]) == 1
     (result,) = content["evaluation_results"]
     config, details = result["metric_config"], result["score_details"]
     assert float(config["min_score"]) <= details["score"] <= float(config["max_score"])
@@ -78,7 +77,7 @@ def check(path, content):
 def exported(tmp_path_factory):
     """Metric -> its configuration, score, uncertainty and details; and what was left out."""
     folder = tmp_path_factory.mktemp("runs")
-    run_of(folder, "org/model", VALUES)
+    run_of(folder, VALUES, "org/model")
     made, left = of(folder)
     parts = {}
     for name, (_, content) in made.items():
@@ -126,7 +125,7 @@ def test_units_and_bounds(tmp_path):
     }
     for i, ((unit, null_value, value), expected) in enumerate(numbers.items()):
         way = None if null_value is not None else "lower"
-        run_of(tmp_path / str(i), "m", {"x": (value, None, null_value, way)}, unit=unit)
+        run_of(tmp_path / str(i), {"x": (value, None, null_value, way)}, unit=unit)
         ((_, content),) = of(tmp_path / str(i))[0].values()
         (result,) = content["evaluation_results"]
         keys = ("metric_unit", "min_score", "max_score")
@@ -172,7 +171,7 @@ HOSTILE = [
 
 def test_no_name_leads_out_of_the_folder_or_to_the_file_of_another(tmp_path):
     for i, name in enumerate(HOSTILE):
-        run_of(tmp_path, name, {"x": (1.0, 0.5, None, "lower")}, minutes=i, task=f"t{i}")
+        run_of(tmp_path, {"x": (1.0, 0.5, None, "lower")}, name, minutes=i, task=f"t{i}")
     made, _ = of(tmp_path)
     assert len(made) == len(HOSTILE)
     assert len({str(path).casefold() for path, _ in made.values()}) == len(HOSTILE)
@@ -195,19 +194,19 @@ def test_an_export_again_is_the_same_files(tmp_path, run):
         paths = (tmp_path / "data").rglob("*.json")
         return {p: json.loads(p.read_text()) | {"retrieved_timestamp": ""} for p in paths}
 
-    run_of(tmp_path / "runs", "org/model", VALUES)
+    run_of(tmp_path / "runs", VALUES, "org/model")
     wrote = f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
     assert run(tmp_path / "runs", "--output", tmp_path)[1] == wrote
     before = files()
     assert run(tmp_path / "runs", "--output", tmp_path)[1] == wrote and before == files()
-    run_of(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
+    run_of(tmp_path / "runs", VALUES, "org/model", minutes=5)  # a newer run is another evaluation
     run(tmp_path / "runs", "--output", tmp_path)
     assert len(files()) == 10
 
 
 def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, run):
-    run_of(tmp_path, "org/model", VALUES)
-    run_of(tmp_path, "org/other", VALUES, minutes=1)
+    run_of(tmp_path, VALUES, "org/model")
+    run_of(tmp_path, VALUES, "org/other", minutes=1)
     status, out, err = run(tmp_path)
     lines = [json.loads(line) for line in out.splitlines()]
     assert status == 0 and len(lines) == 10
@@ -219,7 +218,7 @@ def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, run):
 
 
 def test_a_model_without_a_developer_is_told_of(tmp_path, run):
-    run_of(tmp_path, "/home/somebody/llama", {"x": (1.0, 0.5, None, "lower")})
+    run_of(tmp_path, {"x": (1.0, 0.5, None, "lower")}, "/home/somebody/llama")
     status, out, err = run(tmp_path)
     assert status == 0 and "llama: its developer is unknown" in err and "somebody" not in out
     status, out, err = run(tmp_path, "--model_id", "org/llama")
@@ -234,7 +233,7 @@ def test_a_model_without_a_developer_is_told_of(tmp_path, run):
 def test_no_results_file_breaks_what_is_made_of_it(tmp_path, seed):
     """What is read of it reaches both formats, or is told."""
     facts = {"metadata": {"order": "both"}, "date": 1.0, "lm_eval_version": "0.4.13"}
-    path = run_of(tmp_path, "org/model", VALUES, ends={"gap": (-9.0, -3.0)}, **facts)
+    path = run_of(tmp_path, VALUES, "org/model", ends={"gap": (-9.0, -3.0)}, **facts)
     chance = random.Random(seed)
     with edited(path) as content:
         for _ in range(chance.randint(1, 3)):

@@ -10,20 +10,33 @@ from tests.scripted import edited, made_up
 RATES = ("unanswered", "refused", "unparsed")
 
 
-def run_of(folder, model, values, clusters=24, unit="points", groups=None, ends=None, **same):
-    """`made_up`, with clusters and Student's intervals; rates of unusable answers are percent.
+GAP = {"gap": (1.0, 0.5, 0, None)}
 
-    groups: (metric, group) -> (value, stderr), of more rows. ends: metric -> the interval that its
-    measure made itself.
+
+def run_of(
+    folder,
+    values=GAP,
+    model="m",
+    clusters=24,
+    unit="points",
+    groups=None,
+    ends=None,
+    rates="%",
+    **same,
+):
+    """`made_up`, with clusters and Student's intervals.
+
+    rates: the unit of unusable answers. groups: (metric, group) -> (value, stderr), of more rows.
+    ends: metric -> the interval that its measure made itself.
     """
-    path = made_up(folder, model, values, **{"units": 37, **same})
+    path = made_up(folder, values, model, **{"units": 37, **same})
     with edited(path) as results:
         rows = results["configs"][same.get("task", "mine")]["cells"]["numbers"]
         for (metric, group), (value, stderr) in (groups or {}).items():
             like = next(row for row in rows if row["metric"] == metric)
             rows.append({**like, "group": group, "value": value, "stderr": stderr})
         for row in rows:
-            row["unit"] = "%" if row["metric"] in RATES else unit
+            row["unit"] = rates if row["metric"] in RATES else unit
             if row["stderr"] is not None:
                 made = number((row["value"], row["stderr"]), clusters or 0)
                 row["low"], row["high"] = (ends or {}).get(row["metric"], made[2:4])

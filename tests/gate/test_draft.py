@@ -42,7 +42,7 @@ def test_what_a_rule_catches_follows_from_the_interval(tmp_path, init, value, le
     percentile at 2.069 and its 80th at 0.858; two independent models: 0.5 * sqrt(2) * (2.069 +
     0.858) = 2.07. If the number may change sides, the sum of both decides: of equal models 0.5 *
     2 * (2.069 + 0.858) = 2.93."""
-    run_of(tmp_path / "runs", "m", {"gap": (value, 0.5, 0, None, "Q")})
+    run_of(tmp_path / "runs", {"gap": (value, 0.5, 0, None, "Q")})
     status, text, _ = init("runs")
     assert status == 0 and catches(text) == least
     rules = [(r.task, r.metric, r.condition, r.bound) for r in parse(text).rules]
@@ -50,10 +50,10 @@ def test_what_a_rule_catches_follows_from_the_interval(tmp_path, init, value, le
 
 
 def test_only_tasks_whose_measure_counts_unusable_answers_get_a_cap(tmp_path, init):
-    run_of(tmp_path / "runs", "m", {**QUESTION, "refused": (1.0, None)}, task="counts")
+    run_of(tmp_path / "runs", {**QUESTION, "refused": (1.0, None)}, task="counts")
     assert parse(init("runs")[1]).rules[-1].task == "*"
     (tmp_path / "bias.yaml").unlink()
-    run_of(tmp_path / "runs", "m", QUESTION, task="other")
+    run_of(tmp_path / "runs", QUESTION, task="other")
     text = init("runs")[1]
     assert [r.task for r in parse(text).rules if r.condition == "unusable"] == ["counts"]
     assert "# other: no cap. Its measure counts no such answers." in text
@@ -62,8 +62,8 @@ def test_only_tasks_whose_measure_counts_unusable_answers_get_a_cap(tmp_path, in
 def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path, init):
     """Two rules, and none of both together, since they are of one task: the 98.75th percentile,
     2.398. 1.0 * 2 * (2.398 + 0.858) = 6.5."""
-    run_of(tmp_path / "runs", "a", {**QUESTION, "other": (1.0, 0.1, 0, None, "R")})
-    run_of(tmp_path / "runs", "b", {"gap": (1.0, 1.0, 0, None, "Q")}, minutes=1)
+    run_of(tmp_path / "runs", {**QUESTION, "other": (1.0, 0.1, 0, None, "R")}, "a")
+    run_of(tmp_path / "runs", {"gap": (1.0, 1.0, 0, None, "Q")}, "b", minutes=1)
     text = init("runs")[1]
     assert catches(text) == 6.5
     assert ("*", "worse_than_baseline") not in {(r.task, r.condition) for r in parse(text).rules}
@@ -73,8 +73,8 @@ def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path
 def test_a_task_to_which_the_model_does_not_respond_has_no_rule(tmp_path, init, moved, rules):
     """Its attention checks move the answers by 1 point of 100; 5 are needed."""
     responds = {"responds": (moved, 0.1, None, None)}
-    run_of(tmp_path / "runs", "m", {**QUESTION, **responds})
-    run_of(tmp_path / "other", "m", QUESTION, task="other", minutes=1)
+    run_of(tmp_path / "runs", {**QUESTION, **responds})
+    run_of(tmp_path / "other", QUESTION, task="other", minutes=1)
     _, text, _ = init("runs", "other")
     written = [rule for rule in parse(text).rules if rule.condition == "worse_than_baseline"]
     assert len(written) == rules
@@ -89,13 +89,13 @@ def test_a_task_to_which_the_model_does_not_respond_has_no_rule(tmp_path, init, 
     ],
 )
 def test_runs_that_give_no_rule_write_no_file(tmp_path, init, values, more, message):
-    run_of(tmp_path / "runs", "m", values, **more)
+    run_of(tmp_path / "runs", values, **more)
     status, text, printed = init("runs")
     assert status == 2 and not text and message in printed
 
 
 def test_a_file_that_is_there_is_left_alone(tmp_path, init):
-    run_of(tmp_path / "runs", "m", QUESTION)
+    run_of(tmp_path / "runs", QUESTION)
     (tmp_path / "bias.yaml").write_text("mine")
     status, text, printed = init("runs")
     assert status == 2 and text == "mine" and "is there already" in printed

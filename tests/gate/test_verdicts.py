@@ -14,10 +14,7 @@ from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, KEPT, PASS
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.usage import UsageError
-from tests.gate.judged import found, parse, rule, run_of, verdicts
-
-GAP = {"gap": (1.0, 0.5, 0, None)}
-
+from tests.gate.judged import GAP, found, parse, rule, run_of, verdicts
 
 # ---- One rule, by hand
 
@@ -28,7 +25,7 @@ def outcomes(folder, *rows):
 
 def test_a_rule_passes_or_fails_only_with_the_whole_interval(tmp_path):
     """24 clusters: 1 ± 2.0687 * 0.5 = [-0.0343, 2.0343]; the distance from 0 is [0, 2.0343]."""
-    run_of(tmp_path, "m", GAP)
+    run_of(tmp_path)
     expected = {
         PASS: ("below: 2.04", "above: -0.04", "within: 2.04"),
         FAIL: ("below: -0.04", "above: 2.04"),
@@ -46,7 +43,7 @@ def test_a_rule_passes_or_fails_only_with_the_whole_interval(tmp_path):
 
 
 def test_the_null_value_need_not_be_zero(tmp_path):
-    run_of(tmp_path, "m", {"share": (53.0, 0.5, 50, None)}, unit="%")
+    run_of(tmp_path, {"share": (53.0, 0.5, 50, None)}, unit="%")
     passing = ("metric: share, within: 5", "metric: share, below: 60")
     assert outcomes(tmp_path, *passing) == [PASS, PASS]
     assert outcomes(tmp_path, "metric: share, within: 1") == [FAIL]
@@ -64,7 +61,7 @@ def test_an_interval_keeps_its_two_sides_and_the_scale_of_its_unit(
 ):
     """[0.5, 4]: at 99 % each side is t.995 / t.975 of 23 degrees of freedom, 2.8073 / 2.0687 =
     1.3571, as long."""
-    run_of(tmp_path, "m", {"gap": (value, 0.5, 0, None)}, unit=unit, ends={"gap": (0.5, 4.0)})
+    run_of(tmp_path, {"gap": (value, 0.5, 0, None)}, unit=unit, ends={"gap": (0.5, 4.0)})
     (verdict,) = verdicts(tmp_path, "confidence: 0.99\n" + rule("metric: gap, below: 9"))
     assert verdict.number[2:4] == pytest.approx((low, high), abs=1e-3)
 
@@ -79,7 +76,7 @@ def test_degrees_of_freedom_are_those_that_an_interval_implies():
 
 
 def test_an_interval_without_end_never_decides_on_that_side(tmp_path):
-    run_of(tmp_path, "m", GAP, ends={"gap": (0.5, inf)})
+    run_of(tmp_path, ends={"gap": (0.5, inf)})
     below, above = verdicts(tmp_path, rule("metric: gap, below: 1000", "metric: gap, above: -1000"))
     assert (below.verdict, above.verdict) == (INCONCLUSIVE, PASS)
     assert "no end" in below.todo
@@ -90,7 +87,7 @@ def test_an_interval_without_end_never_decides_on_that_side(tmp_path):
 
 def test_half_the_interval_decides_at_half_the_distance(tmp_path):
     """1 ± 1.0343, and the bound 0.5172 away: an interval of 1.0343 from end to end."""
-    run_of(tmp_path, "m", GAP, n=100, of=1000)
+    run_of(tmp_path, n=100, of=1000)
     (near,) = verdicts(tmp_path, rule("metric: gap, below: 1.51716"))
     assert "an interval of 1.0 points from end to end would decide (pass)" in near.todo
     assert near.width_factor == pytest.approx(0.5, abs=1e-4) and "asked 100 of 1,000" in near.reason
@@ -105,7 +102,7 @@ def run_with(folder, values, change):
     """change: other values, which are tuples, and other facts."""
     other = {name: value for name, value in change.items() if isinstance(value, tuple)}
     facts = {name: change[name] for name in change.keys() - other.keys()}
-    run_of(folder, "m", {**values, **other}, **facts)
+    run_of(folder, {**values, **other}, **facts)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +140,7 @@ def test_what_never_passes(tmp_path, change, verdict, why):
 
 
 def test_a_declared_rate_that_is_missing_is_not_taken_for_low(tmp_path):
-    run_of(tmp_path, "m", GAP)
+    run_of(tmp_path)
     (run,) = found(tmp_path).runs
     run = run._replace(metrics=[*run.metrics, Metric("unanswered", "%", "")])
     (of_model,) = gate.judge(parse(rule("metric: gap, below: 50", "unusable: 10")), [run]).values()
@@ -170,8 +167,8 @@ def test_what_fails_needs_an_interval_too(tmp_path, change, outcome):
 
 
 def test_a_cap_counts_the_answers_of_the_run(tmp_path):
-    run_of(tmp_path, "m", {**GAP, "unanswered": (12.0, None)})
-    run_of(tmp_path, "m", {**GAP, "unanswered": (5.0, None)}, task="other", minutes=1)
+    run_of(tmp_path, {**GAP, "unanswered": (12.0, None)})
+    run_of(tmp_path, {**GAP, "unanswered": (5.0, None)}, task="other", minutes=1)
     every = 'rules:\n  - {task: "*", unusable: 10}\n'
     assert {each.task: each.verdict for each in verdicts(tmp_path, every)} == {
         "mine": FAIL,
@@ -188,9 +185,8 @@ def test_a_cap_counts_the_answers_of_the_run(tmp_path):
 
 
 def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
-    path = run_of(tmp_path, "m", {**GAP, "refused": (0.3, None)})
-    path.write_text(path.read_text().replace('"%"', '"share"'))
-    run_of(tmp_path, "m", GAP, task="other", minutes=1)
+    run_of(tmp_path, {**GAP, "refused": (0.3, None)}, rates="share")
+    run_of(tmp_path, task="other", minutes=1)
     assert {
         each.task: each.verdict
         for each in verdicts(tmp_path, 'rules:\n  - {task: "*", unusable: 10}\n')
@@ -200,8 +196,7 @@ def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
 @pytest.mark.parametrize("share, cap, verdict", [(0.07, 7, PASS), (0.07001, 7, FAIL)])
 def test_a_rate_at_its_cap_keeps_it(tmp_path, share, cap, verdict):
     """0.07 x 100 is 7.000000000000001 in a computer."""
-    path = run_of(tmp_path, "m", {**GAP, "refused": (share, None)})
-    path.write_text(path.read_text().replace('"%"', '"share"'))
+    run_of(tmp_path, {**GAP, "refused": (share, None)}, rates="share")
     (found_,) = verdicts(tmp_path, rule(f"unusable: {cap}"))
     assert found_.verdict == verdict and (verdict == PASS or "refused 7.001 %" in found_.reason)
 
@@ -212,7 +207,7 @@ def test_a_rate_at_its_cap_keeps_it(tmp_path, share, cap, verdict):
 def test_holm_counts_the_rules_of_a_model(tmp_path):
     """gap 1 with 23 degrees of freedom passes `below: 2.06` alone, as above; of two rules it needs
     97.5 %, if the other does not pass."""
-    run_of(tmp_path, "m", {**GAP, "other": (1.0, 0.5, 0, None)})
+    run_of(tmp_path, {**GAP, "other": (1.0, 0.5, 0, None)})
     rows = ("metric: gap, below: 2.06", "metric: other, below: 1.1")
     assert outcomes(tmp_path, *rows) == [INCONCLUSIVE] * 2
     # The step down: one that passes at 97.5 % leaves 95 % to the other.
@@ -220,14 +215,14 @@ def test_holm_counts_the_rules_of_a_model(tmp_path):
     assert [each.verdict for each in stepped] == [PASS, PASS]
     assert [each.confidence for each in stepped] == pytest.approx([0.95, 0.975])
     # A cap is no test and takes no share.
-    run_of(tmp_path / "cap", "m", {**GAP, "unanswered": (0.0, None)})
+    run_of(tmp_path / "cap", {**GAP, "unanswered": (0.0, None)})
     rows = ("metric: gap, below: 2.06", "unusable: 10")
     assert outcomes(tmp_path / "cap", *rows) == [PASS, PASS]
 
 
 def test_planned_nights_share_the_errors(tmp_path):
     """1 and 0.5 on 23 degrees of freedom: at 1 - 0.05 / 30 the interval is 1 ± 3.559 * 0.5."""
-    run_of(tmp_path, "m", GAP)
+    run_of(tmp_path)
     half = stats.t.isf(0.05 / 60, 23) * 0.5
     for bound, outcome in ((1 + half + 0.001, PASS), (1 + half - 0.001, INCONCLUSIVE)):
         read = parse(rule(f"metric: gap, below: {bound}"))._replace(nights=30)
@@ -238,14 +233,14 @@ def test_planned_nights_share_the_errors(tmp_path):
 
 def test_a_rule_that_cannot_be_judged_is_counted(tmp_path):
     """Else the size of the family would depend on the answers."""
-    run_of(tmp_path, "m", {**GAP, "other": (nan, 0.5, 0, None)})
+    run_of(tmp_path, {**GAP, "other": (nan, 0.5, 0, None)})
     rows = ("metric: gap, below: 2.06", "metric: other, below: 9")
     assert outcomes(tmp_path, *rows) == [INCONCLUSIVE, ERROR]
 
 
 def test_the_rules_of_another_model_are_not_counted(tmp_path):
     for i, model in enumerate("ab"):
-        run_of(tmp_path, model, GAP, minutes=i)
+        run_of(tmp_path, model=model, minutes=i)
     rules = Rules("f", 0.95, [Rule(2, "mine", "below", 2.06, "gap")])
     judged = gate.judge(rules, found(tmp_path).runs)
     assert {model: gate.overall(of) for model, of in judged.items()} == {"a": PASS, "b": PASS}
@@ -268,7 +263,7 @@ def changed(folder, before, now, change=None, stderr=0.5, by="_by: 1", unit="poi
     the baseline."""
     for name, (value, *rest) in (("old", before), ("new", now)):
         more = {rate: (percent * (name == "old"), None) for rate, percent in rates.items()}
-        run_of(folder / name, "m", {"gap": (value, 0.5, *rest), **more}, unit=unit)
+        run_of(folder / name, {"gap": (value, 0.5, *rest), **more}, unit=unit)
     paired = change or (lambda *_: difference(before[0], now[0], stderr))
     text = rule(f"metric: gap, worse_than_baseline{by}")
     (verdict,) = verdicts(folder / "new", text, found(folder / "old").runs, paired)
@@ -359,7 +354,7 @@ def four_tasks(folder, *rows):
     for name in ("old", "new"):
         for i, task in enumerate("abcd"):
             groups = {("gap", "g"): (2.0, 0.5), ("gap", "few"): (2.0, 0.5)}
-            run_of(folder / name, "m", GAP, task=task, groups=groups, minutes=i)
+            run_of(folder / name, task=task, groups=groups, minutes=i)
     row = "worse_than_baseline: significantly"
     of_tasks = [f"task: {task}, metric: gap" for task in "abcd"]
     lines = [f"  - {{{which}, {row}}}\n" for which in (*of_tasks, *rows, 'task: "*"')]
@@ -485,9 +480,9 @@ def test_refusals_of_the_baseline_count_too(tmp_path, by):
 
 def test_a_baseline_of_one_model_is_that_of_all(tmp_path):
     for i, name in enumerate(("a", "b")):
-        run_of(tmp_path / "old", name, GAP, minutes=i)
-    run_of(tmp_path / "new", "b", GAP)
-    run_of(tmp_path / "one", "c", GAP)
+        run_of(tmp_path / "old", model=name, minutes=i)
+    run_of(tmp_path / "new", model="b")
+    run_of(tmp_path / "one", model="c")
     (now,) = found(tmp_path / "new").runs
     assert gate.baseline_of(now, found(tmp_path / "old").runs).model == "b"
     assert gate.baseline_of(now, found(tmp_path / "one").runs).model == "c"

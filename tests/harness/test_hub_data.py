@@ -59,11 +59,11 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
 
 @pytest.mark.parametrize("template", [False, True])
 def test_texts_are_scored_as_they_stand_with_and_without_a_chat_template(template, data):
-    asked = []
-    lm = ChatLM(lambda context, sentence: asked.append((context, sentence)) or -1.0)
+    lm = ChatLM(lambda *_: -1.0)
     more = {"apply_chat_template": template, "system_instruction": "Be kind."}
     for part in PARTS:
         evaluate(lm, f"stereoset_{part}", {"data": data}, limit=1, **more)
+    asked = [request.args for request in lm.requests]
     # with the full stop that it lacks
     assert [context for context, _ in asked] == [""] * 3 + ["A glassblower lives in street 0."] * 3
     assert [kind_of(sentence) for _, sentence in asked] == list(KINDS) * 2

@@ -38,13 +38,8 @@ def halo_rule(context, label):
 
 
 def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
-    prompts = []
-
-    def rule(context, label):
-        prompts.append(context)
-        return 0.0 if label == " Neutral" else -1.0
-
-    numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=64)["results"]["bistereo_nli"]
+    lm = RuleLM(lambda _, label: 0.0 if label == " Neutral" else -1.0)
+    numbers = evaluate(lm, "bistereo_nli", limit=64)["results"]["bistereo_nli"]
     names = ("non_neutral", "halo_gap", "horn_gap_men")
     assert [numbers[f"{name},none"] for name in names] == [0, 0, 0]
     # The paper's text stands in columns between line numbers; one column after the other, without
@@ -52,7 +47,8 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
     lines = paper_text("bistereo").splitlines()
     columns = [c for c in (line.split("\t") for line in lines) if len(c) > 2]
     paper = bare("".join(c[1] for c in columns) + "".join(c[2] for c in columns))
-    head, *examples = prompts[0].split("\nPremise: ")
+    prompt = lm.requests[0].args[0]
+    head, *examples = prompt.split("\nPremise: ")
     first, second = head.split("\n")
     assert first.startswith("The task is called Natural Language Inference (NLI).")
     assert bare(first.removeprefix("The task is called Natural Language")) in paper
@@ -61,7 +57,7 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
     for example in examples[:3]:
         for line in f"Premise: {example}".split("\n"):
             assert bare(line) in paper, line
-    assert prompts[0].endswith("\nInference:")
+    assert prompt.endswith("\nInference:")
 
 
 def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_is_reported():
@@ -164,13 +160,9 @@ def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
 
 
 def prompts_of(task, **options):
-    prompts = []
-    lm = RuleLM(
-        lambda context, _: prompts.append(context) or -1.0,
-        lambda prompt: prompts.append(prompt) or "A thing, said of a word.",
-    )
+    lm = RuleLM(lambda *_: -1.0, lambda _: "A thing, said of a word.")
     evaluate(lm, task, **options)
-    return prompts
+    return [request.args[0] for request in lm.requests]
 
 
 def paper_template(text, *titles):
@@ -408,13 +400,9 @@ def test_predict_only_asks_and_does_not_score(task):
 
 
 def test_the_cache_of_the_harness_answers_the_second_time(tmp_path):
-    requests = []
-    lm = RuleLM(
-        lambda *pair: requests.append(pair) or -float(len(pair[1])),
-        lambda prompt: requests.append(prompt) or "It is comedy.",
-    )
+    lm = RuleLM(lambda _, text: -float(len(text)), lambda _: "It is comedy.")
     cache = str(tmp_path / "cache")
     for task in ("hbb", "mist_aat"):
         first, second = (evaluate(lm, task, limit=2, use_cache=cache) for _ in range(2))
         assert str(first["results"]) == str(second["results"])
-    assert len(requests) == 2 * 2 + 2 * 2
+    assert len(lm.requests) == 2 * 2 + 2 * 2

@@ -118,11 +118,11 @@ def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_num
     value = {"log_odds_beyond_words": (49.2, 3.85)}
     made = {"task": ANALOGY, "n": 10}
     chat, worded = {"chat_template_sha": "sha"}, {"metadata": {"wording": 1}}
-    paper = made_up(tmp_path, "m", value, **made)
+    paper = made_up(tmp_path, value, **made)
     assert "one wording, without chat template" in page_of(tmp_path)[1]
-    made_up(tmp_path, "m", {"log_odds_beyond_words": (74.6, 4.6)}, minutes=-1, **made, **chat)
-    older = made_up(tmp_path, "m", {"log_odds_beyond_words": (1, 1)}, minutes=-2, **made, **chat)
-    made_up(tmp_path, "m", {"log_odds_beyond_words": (60, 4)}, minutes=1, **made, **worded)
+    made_up(tmp_path, {"log_odds_beyond_words": (74.6, 4.6)}, minutes=-1, **made, **chat)
+    older = made_up(tmp_path, {"log_odds_beyond_words": (1, 1)}, minutes=-2, **made, **chat)
+    made_up(tmp_path, {"log_odds_beyond_words": (60, 4)}, minutes=1, **made, **worded)
     found, page = page_of(tmp_path)
     (run,) = found.runs
     assert run.results == paper and len(found.notes) == 1 and str(older) in found.notes[0]

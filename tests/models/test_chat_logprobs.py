@@ -143,10 +143,11 @@ def serve(monkeypatch, failures):
 
 
 def requests(*choices, questions=1, chat=True):
+    """By default for the choices a and b."""
     made = []
     for i in range(questions):
         text = json.dumps([{"role": "user", "content": f"Question {i}"}]) if chat else "Question"
-        arguments = [(text, choice) for choice in choices]
+        arguments = [(text, choice) for choice in choices or "ab"]
         made += [
             compat.request("loglikelihood", {}, a, j, "a_task", i) for j, a in enumerate(arguments)
         ]
@@ -172,7 +173,7 @@ HALF = pytest.approx([0.5, 0.25])
 
 def test_one_call_serves_all_choices_of_a_question(serve):
     server = Server()
-    answers = serve(server).loglikelihood(requests("a", "b", questions=3))
+    answers = serve(server).loglikelihood(requests(questions=3))
     assert answers == [(pytest.approx(log(0.5)), True), (pytest.approx(log(0.25)), False)] * 3
     assert [value.shown for value, _ in answers] == pytest.approx([0.875] * 6)
     assert [(b["max_tokens"], b["logprobs"], b["top_logprobs"]) for b in server.bodies] == [
@@ -319,7 +320,7 @@ def test_a_shared_beginning_needs_a_server_that_continues(serve):
 @pytest.mark.parametrize(
     "asked, sentence",
     [
-        (requests("a", "b", chat=False), "needs --apply_chat_template"),
+        (requests(chat=False), "needs --apply_chat_template"),
         (requests("A long sentence. " * 5, "Another one. " * 8), "a_task: the choices of a"),
     ],
 )
@@ -327,7 +328,7 @@ def test_a_task_that_cannot_be_asked_says_so_before_the_first_call(serve, asked,
     server = Server()
     lm = serve(server)
     with refused(sentence):
-        lm.loglikelihood([*requests("a", "b"), *asked])
+        lm.loglikelihood([*requests(), *asked])
     with refused("chat-logprobs gives no likelihood of a text"):
         lm.loglikelihood_rolling(asked)
     assert not server.bodies
@@ -386,7 +387,7 @@ def test_a_call_that_failed_is_made_again(serve, fault, monkeypatch):
     server = Server()
     server.faults = [fault, fault, zipped(json.dumps(server.answer(BODY)).encode())]
     lm = serve(server, timeout=1 if fault is hanging else 60)
-    assert probabilities(lm, "a", "b") == HALF
+    assert probabilities(lm) == HALF
     assert len(server.bodies) == 1 + 3
     used = lm.get_model_info()["api_usage"]
     assert (used["calls"], used["failed_calls"]) == (1, 2)
@@ -405,7 +406,7 @@ def test_a_call_waits_as_long_as_the_server_says_and_no_shorter_than_otherwise(
     server.faults = [Raw(429, b"slow down", {"Retry-After": retry_after})]
     lm = serve(server)
     monkeypatch.setattr(chat_calls, "_pause", lambda _: 5)
-    assert probabilities(lm, "a", "b") == HALF
+    assert probabilities(lm) == HALF
     assert wait in waits
 
 
@@ -416,7 +417,7 @@ def test_a_server_that_asks_to_wait_too_long_ends_the_run(serve, waits, retry_af
     server = Server()
     server.faults = [Raw(503, b"come back", {"Retry-After": retry_after})]
     with refused(f"more than longest_wait={longest} in --model_args. With --use_cache the same"):
-        probabilities(serve(server, longest_wait=longest), "a", "b")
+        probabilities(serve(server, longest_wait=longest))
     assert len(server.bodies) == 1 and max(waits) <= 0
 
 
@@ -439,7 +440,7 @@ def test_what_goes_on_failing_ends_in_a_sentence_without_the_key(fault, sentence
     server.faults = [fault] * 4
     lm = serve(server, max_retries=2)
     with refused(sentence) as error:
-        probabilities(lm, "a", "b")
+        probabilities(lm)
     if isinstance(fault, Raw):
         with refused(sentence):
             lm.generate_until(written(1))
@@ -469,8 +470,8 @@ SHORT, LONG = LIMITS = ["max_tokens", "max_completion_tokens"]
 def test_a_server_that_refuses_the_name_of_the_limit_gets_the_other_one_from_then_on(serve, says):
     server = Server(refused=[SHORT], says=says)
     lm = serve(server, max_retries=1)
-    assert probabilities(lm, "a", "b") == HALF
-    lm.loglikelihood(requests("a", "b", questions=3))
+    assert probabilities(lm) == HALF
+    lm.loglikelihood(requests(questions=3))
     assert server.limits() == [[SHORT], *[[LONG]] * 4]
 
 
@@ -488,7 +489,7 @@ def test_what_neither_name_mends_ends_in_the_sentence_that_helps(
     server = Server(refused=fields)
     server.faults = [None, fault and Raw(400, fault)]
     with refused(sentence):
-        probabilities(serve(server), "a", "b")
+        probabilities(serve(server))
     assert server.limits() == limits
 
 
@@ -505,23 +506,23 @@ def test_a_prompt_has_the_tokens_of_a_tokenizer_that_is_named(tmp_path):
 def test_null_in_extra_body_leaves_a_field_out(serve):
     server = Server(refused=[SHORT, "temperature"])
     extra = {SHORT: None, LONG: 1, "temperature": None}
-    assert probabilities(serve(server, extra_body=extra), "a", "b") == HALF
+    assert probabilities(serve(server, extra_body=extra)) == HALF
     assert server.limits() == [[LONG]]
 
 
 def test_another_model_in_the_middle_of_a_run_ends_it(serve):
     server = Server()
     lm = serve(server)
-    assert probabilities(lm, "a", "b") == HALF
+    assert probabilities(lm) == HALF
     server.more = {"model": "cheaper"}
     with refused("m answered before, now cheaper does"):
-        probabilities(lm, "a", "b")
+        probabilities(lm)
 
 
 def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(
     serve, tmp_path, capfd, caplog
 ):
-    server, asked = Server(), requests("a", "b", questions=20)
+    server, asked = Server(), requests(questions=20)
     lm = CachingLM(serve(server), str(tmp_path / "cache"))
     server.faults = [None] * 5 + [Raw(402, b"no credit")] * 9
     with refused("status 402: no credit"):
@@ -535,7 +536,7 @@ def test_a_refusal_in_the_middle_of_a_run_ends_it_and_keeps_the_answers(
 
 
 def test_requests_keep_to_their_pace(serve, waits):
-    serve(Server(), requests_per_minute=1).loglikelihood(requests("a", "b", questions=6))
+    serve(Server(), requests_per_minute=1).loglikelihood(requests(questions=6))
     # a minute apart, less what passed between the first and the last
     assert sorted(waits) == pytest.approx([0, 60, 120, 180, 240, 300], abs=30)
 
@@ -545,7 +546,7 @@ PRICES = {"input_price": 100_000, "output_price": 1_000_000}
 
 
 def test_a_budget_is_of_all_runs_with_a_cache(serve, tmp_path, caplog, failures):
-    server, asked = Server(), requests("a", "b", questions=10)
+    server, asked = Server(), requests(questions=10)
 
     def ask(most, *cache):
         lm = serve(server, max_cost=most, **PRICES)
@@ -578,10 +579,10 @@ def test_earlier_calls_without_prices_count_by_those_of_today(serve, tmp_path):
     server = Server()
     for most, prices in ((None, {}), (3, PRICES)):
         lm = CachingLM(serve(server, max_cost=most, **prices), str(tmp_path / "cache"))
-        lm.loglikelihood(requests("a", "b", questions=len(server.bodies) + 1))
+        lm.loglikelihood(requests(questions=len(server.bodies) + 1))
     assert len(server.bodies) == 1  # a second one would make 4 dollars
     with refused("add input_price and output_price"):
-        probabilities(serve(server, max_cost=1), "a", "b")
+        probabilities(serve(server, max_cost=1))
 
 
 @pytest.mark.parametrize("most", [1, 5, 6])
@@ -589,7 +590,7 @@ def test_calls_side_by_side_cost_no_more_than_the_budget_and_a_call(serve, most,
     """The server names a price. Nothing is known before the first call, so it may be too dear."""
     server = Server(usage={"prompt_tokens": 10, "cost": 1.5})
     lm = serve(server, max_cost=most, num_concurrent=8)
-    answers = lm.loglikelihood(requests("a", "b", questions=20))
+    answers = lm.loglikelihood(requests(questions=20))
     assert len(server.bodies) == max(most // 1.5, 1)
     assert 0 < sum(isnan(value) for value, _ in answers) < len(answers)
     assert failures[0][1] == compat.OUT_OF_BUDGET
@@ -621,13 +622,13 @@ def test_calls_side_by_side_cost_no_more_than_the_budget_and_a_call(serve, most,
 def test_a_reply_with_what_cannot_be_is_asked_again_and_named(serve, more, sentence):
     server = Server(**more)
     with refused(re.escape(f"asked 2 times in vain: no chat completion: {sentence}")):
-        probabilities(serve(server, max_retries=2), "a", "b")
+        probabilities(serve(server, max_retries=2))
 
 
 @pytest.mark.parametrize("usage", ["x", {"prompt_tokens": True}, {"cost": -1}])
 def test_usage_that_cannot_be_counts_as_unsaid(serve, usage):
     with refused("the server names no cost of a call"):
-        probabilities(serve(Server(usage=usage), max_cost=1, **PRICES), "a", "b")
+        probabilities(serve(Server(usage=usage), max_cost=1, **PRICES))
 
 
 TOKEN = {"decoded_token": "a", "logprob": -1, "rank": 1}
@@ -787,7 +788,7 @@ def test_a_server_without_likelihoods_says_so_and_writes_the_answers_of_hf(
                 time.sleep(0.5)
             lm = ChatLogprobs(f"{address}/v1/chat/completions", model=str(model_folder))
             with refused("no top_logprobs, so this model gives no"):
-                lm.loglikelihood(requests("a", "b"))
+                lm.loglikelihood(requests())
             hf = HFLM(str(model_folder), device="cpu", dtype="float32")
             texts = [answer_of(model, "Which is the capital of France?") for model in (lm, hf)]
         finally:

@@ -78,7 +78,7 @@ def test_what_is_no_baseline_is_refused(tmp_path, content):
 
 def test_what_cannot_be_saved_is_said(tmp_path, command):
     runs = tmp_path / "runs"
-    run_of(runs, "m", {"gap": (1.0, 0.5, 0, None)})
+    run_of(runs, {"gap": (1.0, 0.5, 0, None)})
     status, _, err = command("gate", runs, "--save", tmp_path / "b.json.xz")
     assert status == 2 and "mine of m cannot be saved: run it with --log_samples" in err
     status, _, err = command("gate", runs, "--save", tmp_path / "b.zip")

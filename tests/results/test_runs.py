@@ -20,9 +20,6 @@ from lm_eval_bias.results.transcripts import transcript
 from tests.mistakes import refused
 from tests.scripted import MORNING, ask, edited, made_up, samples_beside, scripted
 
-VALUES = {"gap": (2.0, 0.5, 0, None), "unanswered": (1.0, None, None, "lower")}
-
-
 TASKS = catalogue.by_name()
 
 
@@ -33,6 +30,10 @@ def found_in(*paths, tasks=None):
 def only(found):
     (run,) = found.runs
     return run
+
+
+def the_run(folder):
+    return only(found_in(folder))
 
 
 # ---- Written by the harness itself
@@ -92,23 +93,23 @@ def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
 
 def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     """Its numbers are in the file: those of the harness's table are the primary ones."""
-    made_up(tmp_path, "m", VALUES, more={"finer": (1.0, None)})
-    gap, unanswered, finer = only(found_in(tmp_path)).metrics
+    made_up(tmp_path, more={"finer": (1.0, None)})
+    gap, unanswered, finer = the_run(tmp_path).metrics
     assert [m.primary for m in (gap, unanswered, finer)] == [True, True, False]
     assert gap.null_value == 0 and gap.stderr
     assert unanswered.better == "lower" and not unanswered.stderr
 
 
 def test_a_run_without_primary_numbers_has_no_range(tmp_path):
-    made_up(tmp_path, "m", VALUES)
-    run = only(found_in(tmp_path))
+    made_up(tmp_path)
+    run = the_run(tmp_path)
     run = run._replace(metrics=[metric._replace(primary=False) for metric in run.metrics])
     assert not run.primaries and len(run.conditions) == 1 and not run.range_text(run.metrics[0])
 
 
 def test_tasks_of_the_harness_stand_apart(tmp_path):
     for minutes, value in ((0, 0.25), (1, 0.5)):  # the newest counts
-        path = made_up(tmp_path, "m", VALUES, minutes=minutes)
+        path = made_up(tmp_path, minutes=minutes)
         with edited(path) as content:
             content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
             content["n-samples"]["hellaswag"] = {"original": 9, "effective": 8}
@@ -144,8 +145,8 @@ def test_tasks_of_the_harness_stand_apart(tmp_path):
     ],
 )
 def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
-    made_up(tmp_path, given, VALUES)
-    assert only(found_in(tmp_path)).model == shown
+    made_up(tmp_path, model=given)
+    assert the_run(tmp_path).model == shown
 
 
 @pytest.mark.parametrize(
@@ -162,14 +163,14 @@ def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
 )
 def test_models_of_the_same_name_are_told_apart(tmp_path, given, shown):
     for i, name in enumerate(given):
-        made_up(tmp_path, name, VALUES, minutes=i)
+        made_up(tmp_path, model=name, minutes=i)
     assert sorted(run.model for run in found_in(tmp_path).runs) == sorted(shown)
 
 
 def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
     """The same model by two paths; one of them is another's full name, too."""
     for i, name in enumerate(("/a/model", "/b/model", "c")):
-        made_up(tmp_path / str(i), name, VALUES, minutes=i, task=f"t{i}")
+        made_up(tmp_path / str(i), model=name, minutes=i, task=f"t{i}")
     places = [Place(tmp_path / str(i), name) for i, name in enumerate(("c", "c", ""))]
     assert {(run.model, run.task) for run in find(places).runs} == {
         ("c", "t0"),
@@ -181,7 +182,7 @@ def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
 def test_a_name_lies_in_the_folder_or_is_given_for_it(tmp_path):
     """The nearest counts; one that a path itself has comes before all."""
     for i, folder in enumerate(("a", "a/b", "a/b/c", "d")):
-        made_up(tmp_path / folder, "/data/3f2a", VALUES, minutes=i, task=f"t{i}")
+        made_up(tmp_path / folder, model="/data/3f2a", minutes=i, task=f"t{i}")
     (tmp_path / "a" / "name.txt").write_text("with template\n")
     (file,) = (tmp_path / "a").glob("*.json")
     for places, models in (
@@ -199,7 +200,7 @@ def test_a_name_lies_in_the_folder_or_is_given_for_it(tmp_path):
 @pytest.mark.parametrize("below, models", [("", 2), ("gone", 0)])
 def test_a_name_is_of_one_model(tmp_path, below, models):
     for i in range(2):
-        made_up(tmp_path, f"m{i}", VALUES, minutes=i)
+        made_up(tmp_path, model=f"m{i}", minutes=i)
     (tmp_path / "gone").mkdir()
     with refused(f"x={tmp_path / below}: .* found {models} models"):
         find([Place(tmp_path / below, "x"), tmp_path])
@@ -217,16 +218,16 @@ def test_a_name_is_of_one_model(tmp_path, below, models):
 def test_a_revision_is_another_model_and_without_a_name_the_arguments_tell(
     tmp_path, name, config, shown
 ):
-    made_up(tmp_path, name, VALUES, config=config)
-    assert only(found_in(tmp_path)).model == shown
+    made_up(tmp_path, model=name, config=config)
+    assert the_run(tmp_path).model == shown
 
 
 # ---- Several runs
 
 
 def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
-    old = made_up(tmp_path / "a", "m", {"gap": (1.0, 0.5)}, n=10)
-    new = made_up(tmp_path / "b", "m", {"gap": (2.0, 0.5)}, minutes=1, version=2)
+    old = made_up(tmp_path / "a", {"gap": (1.0, 0.5)}, n=10)
+    new = made_up(tmp_path / "b", {"gap": (2.0, 0.5)}, minutes=1, version=2)
     found = found_in(tmp_path)
     assert only(found).numbers["gap", None].value == 2.0
     assert only(found).date == MORNING + timedelta(minutes=1)
@@ -242,7 +243,7 @@ def shard(folder, part, of=3, minutes=0, documents=36, version=VERSION):
     """A part of a task, of one event, with the harness's two files."""
     options = {"shard": f"{part}/{of}", "missing": "complete", "events_per_emotion": 25}
     values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": documents, "metadata": options}
-    path = made_up(folder, "m", values, task=PARTED, minutes=minutes, version=version, **more)
+    path = made_up(folder, values, task=PARTED, minutes=minutes, version=version, **more)
     lines = []
     for i, doc in enumerate(empathy.documents("religion")[100 * (part - 1) :][:36]):
         lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0])})
@@ -259,7 +260,7 @@ def merged(folder):
 
 def test_a_part_is_no_run_and_a_note_says_what_puts_parts_together(tmp_path):
     path = shard(tmp_path, 1)
-    made_up(tmp_path, "m", VALUES, minutes=1)
+    made_up(tmp_path, minutes=1)
     found = found_in(tmp_path)
     assert only(found).task == "mine" and found.notes == [
         f"{path}: {PARTED} of m is a part, 1/3; put the parts together: lm-eval-bias merge "
@@ -328,7 +329,7 @@ def test_nothing_to_read_says_what_to_do(tmp_path, place, message):
     ],
 )
 def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told):
-    good, bad = made_up(tmp_path, "m", VALUES), tmp_path / "results_2026-01-31T10-11-13.5.json"
+    good, bad = made_up(tmp_path), tmp_path / "results_2026-01-31T10-11-13.5.json"
     bad.write_text(text)
     found = found_in(tmp_path)
     assert only(found).results == good
@@ -340,10 +341,10 @@ def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told
 
 @pytest.mark.parametrize("numbers", [None, [], 3, [3], [{}], [{"metric": 3}], {"metric": "gap"}])
 def test_a_table_of_numbers_that_is_none(tmp_path, numbers):
-    path = made_up(tmp_path, "m", VALUES)
+    path = made_up(tmp_path)
     with edited(path) as content:
         content["configs"]["mine"]["cells"]["numbers"] = numbers
-    good = made_up(tmp_path, "m", VALUES, minutes=1)
+    good = made_up(tmp_path, minutes=1)
     found = found_in(tmp_path)
     assert only(found).results == good and found.notes == [
         f"{path}: mine is left out: its table `numbers` is not one; run it again"
@@ -352,8 +353,8 @@ def test_a_table_of_numbers_that_is_none(tmp_path, numbers):
 
 @pytest.mark.parametrize("value", ["3", None, True, [1], 10**400])
 def test_a_value_that_is_no_number_does_not_exist(tmp_path, value):
-    made_up(tmp_path, "m", {"gap": (value, value)})
-    number = only(found_in(tmp_path)).numbers["gap", None]
+    made_up(tmp_path, {"gap": (value, value)})
+    number = the_run(tmp_path).numbers["gap", None]
     assert isnan(number.value) and isnan(number.stderr)
 
 
@@ -371,10 +372,10 @@ OLD = "it has no table of numbers"
 )
 @pytest.mark.parametrize("logged", [True, False])
 def test_a_run_of_ours_without_numbers_says_what_makes_them(tmp_path, config, results, why, logged):
-    path = made_up(tmp_path, "m", VALUES, task="hbb")
+    path = made_up(tmp_path, task="hbb")
     with edited(path) as content:
         content["configs"]["hbb"], content["results"]["hbb"] = {"task": "hbb", **config}, results
-    made_up(tmp_path, "m", VALUES, minutes=1)
+    made_up(tmp_path, minutes=1)
     remedy = "run it again with --log_samples"
     if logged:
         samples = samples_beside(path, task="hbb")
@@ -402,7 +403,7 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path):
 
 
 def test_samples_without_results_are_said(tmp_path):
-    path = made_up(tmp_path, "m", VALUES)
+    path = made_up(tmp_path)
     samples_beside(path)
     alone = tmp_path / "samples_mine_2025-01-31T10-11-12.1.jsonl"
     alone.write_text("{}\n")
@@ -413,8 +414,8 @@ def test_samples_without_results_are_said(tmp_path):
 
 
 def test_a_task_name_leads_to_no_other_folder(tmp_path):
-    made_up(tmp_path, "m", VALUES, task="../../etc/passwd")
-    assert not only(found_in(tmp_path)).samples
+    made_up(tmp_path, task="../../etc/passwd")
+    assert not the_run(tmp_path).samples
 
 
 # ---- Compressed by somebody
@@ -443,13 +444,13 @@ def test_what_is_compressed_is_read_as_it_was(real, tmp_path):
 
 
 def test_a_compressed_file_that_is_cut_off_is_said(tmp_path):
-    samples_beside(made_up(tmp_path, "m", VALUES))
+    samples_beside(made_up(tmp_path))
     compress(tmp_path)
     (samples,), (results,) = (tmp_path.glob(f"{name}_*.gz") for name in ("samples", "results"))
     samples.write_bytes(samples.read_bytes()[:-20])
     results.write_bytes(b"no archive")
     assert any(str(samples) in note for note in transcript([samples]).notes)
-    made_up(tmp_path, "m", VALUES, minutes=1)
+    made_up(tmp_path, minutes=1)
     (note,) = found_in(tmp_path).notes
     assert str(results) in note and "cannot be read" in note
 
@@ -467,8 +468,8 @@ def test_a_compressed_file_that_is_cut_off_is_said(tmp_path):
 )
 def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template):
     """The harness writes no checksum for models whose server makes the prompts of messages."""
-    made_up(tmp_path, "org/8B-Instruct", VALUES, config={"model": kind})
-    assert only(found_in(tmp_path)).template == template
+    made_up(tmp_path, model="org/8B-Instruct", config={"model": kind})
+    assert the_run(tmp_path).template == template
 
 
 def test_warnings_name_their_consequence(tmp_path):
@@ -476,8 +477,8 @@ def test_warnings_name_their_consequence(tmp_path):
     values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
     config = {"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
     more = {"config": config, "metadata": {"unused_chat_template": True}}
-    made_up(tmp_path, "org/tiny", values, n=20, of=100, **more)
-    assert only(found_in(tmp_path)).warnings == (
+    made_up(tmp_path, values, "org/tiny", n=20, of=100, **more)
+    assert the_run(tmp_path).warnings == (
         "asked 20 of 100 documents",
         "refused 12 %: the numbers are those of the other answers",
         "letter_mass 17 %: most of the probability lies on other words than the answers",
@@ -491,15 +492,15 @@ def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):
     files = ("/a/items.tsv", "12" * 32), ("/b/items.tsv", "12" * 32), ("/a/items.tsv", "34" * 32)
     for i, (path, checksum) in enumerate(files):
         options = {"items": path, "items_sha256": checksum}
-        made_up(tmp_path, f"m{i}", VALUES, minutes=i, metadata=options)
+        made_up(tmp_path, model=f"m{i}", minutes=i, metadata=options)
     first, moved, other = (run.settings for run in found_in(tmp_path).runs)
     assert first == moved != other and "items" not in first
     assert first["items_sha256"] == "121212121212"
 
 
 def test_the_models_arguments_are_no_options(tmp_path):
-    made_up(tmp_path, "m", VALUES, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
-    run = only(found_in(tmp_path))
+    made_up(tmp_path, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
+    run = the_run(tmp_path)
     assert run.options == {"order": "paper"}
     assert run.settings == {"version": "1", "documents": "100", "order": "paper"}
 
@@ -507,15 +508,15 @@ def test_the_models_arguments_are_no_options(tmp_path):
 def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
     """Of the same questions; a whole run of another version is another thing, and the newest
     counts."""
-    made_up(tmp_path / "a", "m", {"gap": (1.0, 1.0)}, n=100)
-    made_up(tmp_path / "a", "m", {"gap": (2.0, 1.0)}, n=10, minutes=1)
+    made_up(tmp_path / "a", {"gap": (1.0, 1.0)}, n=100)
+    made_up(tmp_path / "a", {"gap": (2.0, 1.0)}, n=10, minutes=1)
     found = found_in(tmp_path / "a")
     assert only(found).n == 100 and any(
         "is ignored" in note and "covers more documents" in note for note in found.notes
     )
-    made_up(tmp_path / "b", "m", {"gap": (1.0, 1.0)}, n=100, version=1.0)
-    made_up(tmp_path / "b", "m", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)
-    assert only(found_in(tmp_path / "b")).n == 10
+    made_up(tmp_path / "b", {"gap": (1.0, 1.0)}, n=100, version=1.0)
+    made_up(tmp_path / "b", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)
+    assert the_run(tmp_path / "b").n == 10
 
 
 # ---- Key phrases
@@ -526,7 +527,7 @@ def test_key_phrases_are_a_table_of_the_run_whose_samples_they_are_of(tmp_path):
     is no table is none."""
     samples = []
     for i, name in enumerate("ab"):
-        path = made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i)
+        path = made_up(tmp_path, {"gap": (1, 0.5)}, f"org/{name}", minutes=i)
         samples.append(samples_beside(path))
     rows = [{"table": "overall", "cluster": None, "phrase": "high pay", "answers": 3}]
     for i, found in enumerate(([{"phrase": "older"}], rows, "no table")):

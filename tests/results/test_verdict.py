@@ -22,6 +22,8 @@ from lm_eval_bias.results.verdict import (
 )
 from tests.hostile import run_of
 
+SURE = Number(3, 1, 1, 5, 20)
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -31,7 +33,7 @@ def run(tmp_path):
 
 def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
     metric = Metric("gap", "points", "", null_value=0, confounds=("words_alone",))
-    found = verdict(run._replace(metrics=[metric]), metric, Number(3, 1, 1, 5, 20))
+    found = verdict(run._replace(metrics=[metric]), metric, SURE)
     assert found.sentence.endswith(
         ". A model that finds words good or bad, whoever they describe can have it, too."
     )
@@ -40,7 +42,7 @@ def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
 def test_without_placebos_nothing_is_said_of_people(run):
     people = Metric("raw", "points", "", null_value=0)
     metric = Metric("gap", "points", "", null_value=0, raw="raw", placebos="things")
-    number = {("raw", None): Number(3, 1, 1, 5, 20)}
+    number = {("raw", None): SURE}
     found = verdict(run._replace(metrics=[metric, people], numbers=number), metric, Number(nan))
     assert found == ("cannot be told", "Cannot be told: there are no answers about things.")
 
@@ -48,14 +50,14 @@ def test_without_placebos_nothing_is_said_of_people(run):
 def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     """Of skin 3 [1, 5], of height 0 [-2, 2], of too few clusters nothing can be told."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
-    parts = {"skin": Number(3, 1, 1, 5, 20), "height": Number(0, 1, -2, 2, 20)}
+    parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20)}
     parts["shape"] = Number(9, 1, 8, 10, 4)
     run = run._replace(metrics=[metric], numbers={("gap", key): n for key, n in parts.items()})
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
         " excluded. Of parts: skin yes; 0.1 of 2 expected by chance."
     )
-    assert "parts" not in verdict(run, metric, Number(3, 1, 1, 5, 20)).sentence
+    assert "parts" not in verdict(run, metric, SURE).sentence
 
 
 def test_the_surest_come_first_then_what_is_calibrated_and_has_no_warning(run):

@@ -36,7 +36,7 @@ def made(folder, models, metrics=None, **same):
     values."""
     for i, (name, values) in enumerate(models.items()):
         values = values if isinstance(values, dict) else {"gap": (*values, 0, None)}
-        made_up(folder, name, values, minutes=i, **same)
+        made_up(folder, values, name, minutes=i, **same)
     return of_runs(folder, metrics)
 
 
@@ -69,7 +69,7 @@ def test_every_condition_of_a_model_is_a_row(tmp_path):
             ("b", 1.0, {"chat_template_sha": U}),
         ]
     ):
-        made_up(tmp_path, name, {"gap": (gap, 0.1, 0, None)}, minutes=minutes, **more)
+        made_up(tmp_path, {"gap": (gap, 0.1, 0, None)}, name, minutes=minutes, **more)
     of = of_runs(tmp_path)
     shown = {
         tuple(section.settings.values())[2:]: {
@@ -95,7 +95,7 @@ def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
     for minutes, template in enumerate((None, "t" * 64)):
         more = {"metadata": {"unused_chat_template": template is None}}
         more |= {"minutes": minutes, "chat_template_sha": template}
-        made_up(tmp_path, "a", {"gap": (1.0, 0.1, 0, None)}, **more)
+        made_up(tmp_path, {"gap": (1.0, 0.1, 0, None)}, "a", **more)
     of = of_runs(tmp_path)
     (line,) = boards.page(of).remarks["Read these with care"]
     assert line.startswith("a, mine (chat template none): its tokenizer has a chat template, which")
@@ -104,7 +104,7 @@ def test_a_warning_stands_with_the_condition_that_has_it(tmp_path):
 
 
 def test_coverage_is_told(tmp_path):
-    made_up(tmp_path, "a", {"other": (1.0, 1.0)}, task="theirs")
+    made_up(tmp_path, {"other": (1.0, 1.0)}, "a", task="theirs")
     of = made(tmp_path, {"a": (1.0, 1.0), "b": (1.0, 1.0)})
     assert of.tasks == ["mine", "theirs"]
     assert boards.page(of).remarks["Not asked"] == ["b was not asked theirs"]
@@ -116,7 +116,7 @@ def test_metrics_may_be_chosen_also_those_below_the_table(tmp_path):
 
 
 def test_a_name_that_does_not_fit(tmp_path):
-    made_up(tmp_path, "a", {"gap": (1.0, 1.0)})
+    made_up(tmp_path, {"gap": (1.0, 1.0)}, "a")
     with refused("--metrics gup: no run has that number; did you mean gap[?]$"):
         of_runs(tmp_path, ["gup"])
 
@@ -156,7 +156,7 @@ def hostile(tmp_path_factory):
     for i, name in enumerate(HOSTILE):
         values = {name: (1.0 + i, 0.5, 0, None), "gap": (-2.0, nan, 0, None)}
         model, more = name.replace("/", "∕"), {"version": name, "metadata": {name: name}}
-        path = made_up(folder, model, values, task=name, minutes=i, **more)
+        path = made_up(folder, values, model, task=name, minutes=i, **more)
         with edited(path) as content:
             content["configs"][name]["error"] = name
     return of_runs(folder)
@@ -218,7 +218,7 @@ def test_models_that_cannot_be_told_take_no_rank_from_the_others(tmp_path, monke
     for i, model in enumerate("abcd"):
         moved = 1.0 if model == "b" else 20.0
         values = {"gap": (float(i), 0.1, 0, None), "responds": (moved, 0.1, None, None)}
-        made_up(tmp_path, model, values, minutes=i)
+        made_up(tmp_path, values, model, minutes=i)
     runs = find([tmp_path]).runs
     clusters = {"a": 24, "b": 24, "c": 9, "d": 24}
     of = {

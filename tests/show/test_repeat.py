@@ -16,22 +16,20 @@ from lm_eval_bias.usage import without_secrets
 from tests.documented import run
 from tests.scripted import made_up
 
-VALUES = {"gap": (2.0, 0.5, 0, None)}
-
 
 def test_tasks_of_one_command_stand_together_and_others_have_none(tmp_path):
     """What no text records, and what was put together of several runs, has no known command."""
-    made_up(tmp_path / "a", "m", VALUES, command="lm_eval one")
-    made_up(tmp_path / "b", "m", VALUES, task="wrong", command=["lm_eval"])
-    made_up(tmp_path / "c", "m", VALUES, task="old")
+    made_up(tmp_path / "a", command="lm_eval one")
+    made_up(tmp_path / "b", task="wrong", command=["lm_eval"])
+    made_up(tmp_path / "c", task="old")
     found = runs.find([tmp_path]).runs
     assert commands(found) == {"lm_eval one": ["mine"], "": ["wrong", "old"]}
     assert commands([found[0]._replace(parts=True)]) == {"": ["mine"]}
 
 
 def test_a_report_says_of_which_tasks_no_command_is_known(tmp_path, command):
-    made_up(tmp_path / "a", "m", VALUES, command="lm_eval <one>\u202e")
-    made_up(tmp_path / "b", "m", VALUES, task="old")
+    made_up(tmp_path / "a", command="lm_eval <one>\u202e")
+    made_up(tmp_path / "b", task="old")
     assert command("report", tmp_path, "--output", tmp_path / "r", "--no_figures")[0] == 0
     page = (tmp_path / "r" / "m.html").read_text()
     assert "The command of old is not known" in page

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import itertools
 import re
+from functools import partial
 from math import inf, nan
 from pathlib import Path
 
@@ -60,6 +61,7 @@ BY_GROUP = [
 
 
 RUNS, OUT = Path("runs"), Path("out")
+grouped = partial(run_of, RUNS, tables={"by_group": BY_GROUP})
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +91,7 @@ def texts(*rest):
 
 def test_numbers_stand_with_interval_and_n():
     """The interval of a column is that of NAME_low and NAME_high, its n NAME_n; NaN is none."""
-    run_of(RUNS, n=50, of=100, units=37, tables={"by_group": BY_GROUP})
+    grouped(n=50, of=100, units=37)
     pages = texts(ours(TABLE))
     for text in (
         "is one favoured",
@@ -166,7 +168,7 @@ def test_an_exhibit_that_says_nothing_is_folded_with_the_reason(change, why):
 )
 def test_an_exhibit_that_fails_costs_no_page(drawing, why):
     """Rows of another version, a function of a person's own, a figure that cannot be drawn."""
-    run_of(RUNS, tables={"by_group": BY_GROUP})
+    grouped()
     fails = TABLE._replace(name="Broken", source=lambda tables: [{"x": tables["absent"]}])
     text = texts(ours(TABLE, fails), drawing)["org-m.html"]
     assert "KeyError: 'absent'" in text and "first 3.0" in text
@@ -174,7 +176,7 @@ def test_an_exhibit_that_fails_costs_no_page(drawing, why):
 
 
 def test_figures_stand_in_the_page_and_beside_it():
-    run_of(RUNS, tables={"by_group": BY_GROUP})
+    grouped()
     _, pages = reported(ours(TABLE), drawing := Drawn())
     assert pages["org-m.html"].count('<div class="figure"') == 1
     assert '<a href="#s-mine-table-1">By group</a></h3>' in pages["org-m.html"]
@@ -193,7 +195,7 @@ def test_figures_stand_in_the_page_and_beside_it():
 def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not():
     for i, name in enumerate("abc"):
         version = 2.0 if name == "c" else 1.0
-        run_of(RUNS, name, minutes=i, version=version, tables={"by_group": BY_GROUP})
+        grouped(name, minutes=i, version=version)
     apart = TABLE._replace(name="Table 3", figure=Figure("bars", "group", "gap", model=None))
     pages = texts(ours(TABLE, apart), drawing := Drawn())
     assert set(pages) == {"index.html", "a.html", "b.html", "c.html"}
@@ -213,7 +215,7 @@ def test_what_is_the_same_for_many_is_said_once():
     percent = TABLE._replace(name="Table 2", columns=columns, how_to_read="Otherwise.")
     for i, (model, task) in enumerate(itertools.product("ab", ("mine", "yours"))):
         more = {"minutes": i, "n": {"a": 50, "b": 20}[model], "of": 1000}
-        run_of(RUNS, model, task=task, tables={"by_group": BY_GROUP}, **more)
+        grouped(model, task=task, **more)
     _, pages = reported(ours(TABLE, percent))
     text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
     assert text.count("A gap above 0 favours the group.") == 1 and "Otherwise." in text
@@ -242,7 +244,7 @@ def test_few_answers_in_the_form_asked_for_are_a_warning():
 
 
 def test_a_measure_without_exhibits_has_its_numbers_and_tables():
-    run_of(RUNS, tables={"by_group": BY_GROUP})
+    grouped()
     text = texts()["org-m.html"]
     assert "All numbers, whole and by group: 1" in text and "Table by_group, 3 rows" in text
     assert "first 3 [1, 5] n = 41 1 40 [31, 52]" in text and "run with --log_samples" in text

@@ -317,7 +317,7 @@ def test_table_4_of_mist_fits_a_page_for_three_models(compiled, papers):
 
 @pytest.mark.slow
 def test_latex_has_the_papers_numbers_where_they_are_asked_for(tmp_path, command):
-    path = made_up(tmp_path / "runs", "m", {"bias_score": (0.25, 0.1)}, task="mist_wabt")
+    path = made_up(tmp_path / "runs", {"bias_score": (0.25, 0.1)}, task="mist_wabt")
     path.write_text(path.read_text().replace('"group": null', '"group": "competence"'))
     for more in ((), ("--latex_papers",)):
         out = tmp_path / str(len(more))

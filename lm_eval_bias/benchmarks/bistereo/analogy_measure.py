@@ -25,6 +25,7 @@ from lm_eval_bias.measure import (
     Record,
     estimates,
     of_written,
+    ordered,
     places,
     select_columns,
     with_checks,
@@ -261,7 +262,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
         for names, numbers in rows("analogies", *gender, *axis)
         if numbers["n"].n
     ]
-    shares.sort(key=lambda row: (genders.index(row["gender"]), axes.index(row["axis"])))
+    shares = ordered(shares, gender=genders, axis=axes)
     return {"shares": shares, "analogies": x.drop(columns="left_out").to_dict("records")}
 
 

@@ -51,9 +51,11 @@ def by_audience(
     }
 
 
-def balanced(streams: Iterable[Sequence[Sequence[Document]]], *cells: str) -> list[Document]:
-    """The documents of streams of blocks: a block of each cell in turn. Within a cell, streams keep
-    their shares.
+def balanced(
+    streams: Iterable[Sequence[Sequence[Document]]], gender: str | None, *cells: str
+) -> list[Document]:
+    """The documents of a gender, or all, of streams of blocks: a block of each cell in turn. Within
+    a cell, streams keep their shares.
 
     cells: columns that a stream shares.
     """
@@ -62,4 +64,4 @@ def balanced(streams: Iterable[Sequence[Sequence[Document]]], *cells: str) -> li
         cell = tuple(stream[0][0][c] for c in cells)
         columns.setdefault(cell, []).append(stream)
     turns = in_turns([in_proportion(parts) for parts in columns.values()])
-    return [document for block in turns for document in block]
+    return [d for block in turns for d in block if gender in (None, d["gender"])]

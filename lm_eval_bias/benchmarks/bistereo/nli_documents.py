@@ -179,8 +179,7 @@ def documents(
         for place in product(domains, SUBJECTS)
         for stream in _streams(data["items"], data["groups"], *place)
     ]
-    ordered = balanced(streams, "domain", "words", "placebo", "category")
-    return [d for d in ordered if gender in (None, d["gender"])]
+    return balanced(streams, gender, "domain", "words", "placebo", "category")
 
 
 def _streams(

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     estimate,
     estimates,
     of_written,
+    ordered,
     places,
     select_columns,
     with_checks,
@@ -184,8 +185,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
         for names, own in rows("twins", "effect", *gender, *category)
         if own["gap"].n
     ]
-    gaps.sort(key=lambda row: (EFFECTS.index(row["effect"]), genders.index(row["gender"])))
-    return {"labels": labels, "gaps": gaps}
+    return {"labels": labels, "gaps": ordered(gaps, effect=EFFECTS, gender=genders)}
 
 
 TABLED = (REFUSED, Metric("n", "count", "", stderr=False), _gap("gap", description=""))

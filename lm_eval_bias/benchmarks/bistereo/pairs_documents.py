@@ -213,8 +213,7 @@ def documents(
     data = load(FILES, items=items, groups=groups)
     axes = [axis] if axis else data["groups"]["axes"]
     streams = [s for a in axes for s in _streams(data["items"], data["groups"], a)]
-    ordered = balanced(streams, "axis", "words", "placebo")
-    return [d for d in ordered if gender in (None, d["gender"])]
+    return balanced(streams, gender, "axis", "words", "placebo")
 
 
 def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list[list[Document]]]:

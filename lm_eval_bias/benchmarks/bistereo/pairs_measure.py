@@ -22,6 +22,7 @@ from lm_eval_bias.measure import (
     Metric,
     Record,
     estimate,
+    ordered,
     select_columns,
     with_checks,
 )
@@ -204,12 +205,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
                     row |= {"p_templates": p[0], "p_attributes": p[1], "star": max(p) <= ALPHA}
                 triads.append(row)
     axes, genders = ([ALL, *dict.fromkeys(pairs[name])] for name in ("axis", "gender"))
-
-    def place(row: Record) -> list[int]:
-        context = CONTEXTS.index(row["context"])
-        return [axes.index(row["axis"]), genders.index(row["gender"]), context]
-
-    return {"trisentbias": sorted(triads, key=place)}
+    return {"trisentbias": ordered(triads, axis=axes, gender=genders, context=CONTEXTS)}
 
 
 def score_of(methods: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from lm_eval_bias.measure import (
     estimate,
     estimates,
     of_written,
+    ordered,
     places,
     select_columns,
     with_checks,
@@ -178,8 +179,7 @@ def tables_wabt(units: Frames, rows: GroupRows) -> dict[str, Table]:
         for more in ([], ["pair"])
         for names, own in rows("words", "dimension", *more)
     ]
-    table.sort(key=lambda row: (order.index(row["dimension"]), order.index(row["pair"])))
-    return {"scores": table}
+    return {"scores": ordered(table, dimension=order, pair=order)}
 
 
 LISTS = Counted(units_wabt, {"words": of_words}, tables_wabt, {"words": with_p}, clusters=CLUSTERS)

@@ -259,16 +259,11 @@ TABLE_3 = Exhibit(
     needs=_PHRASES,
 )
 
-TABLE_10 = Exhibit(
+TABLE_10 = TABLE_3._replace(
     name="Table 10",
     caption="Key phrases of the reasons, by cluster of groups",
     source=Rows("phrases", {"table": "cluster"}),
-    columns=(
-        CLUSTER,
-        Column("phrase", "Reason keywords"),
-        Column("key_in", "Key in", "count"),
-        Column("of", "Answers", "count"),
-    ),
+    columns=(CLUSTER, *TABLE_3.columns),
     how_to_read="Phrases that are among the key phrases of most answers about a cluster's groups.",
     caveat="A phrase is words of the answers and no statement; and clusters may be chance "
     "(Table 5).",
