@@ -39,6 +39,7 @@ from lm_eval_bias.results.samples import (
     is_tracked,
     mapping,
     measure_of,
+    model_arguments,
     model_name,
     numbers_of,
     part_of,
@@ -577,7 +578,7 @@ def _run(
     ]
     metadata, versions = mapping(config, "metadata"), mapping(content, "versions")
     if known is None:  # the harness puts the model's arguments there too
-        others = {*DESCRIPTIVE, *mapping(content, "config", "model_args")}
+        others = {*DESCRIPTIVE, *model_arguments(content)}
         options = {key: value for key, value in metadata.items() if key not in others}
     else:
         names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]

@@ -72,11 +72,19 @@ def mapping(content: Any, *path: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def model_arguments(results: Json) -> Json:
+    """`--model_args`, of which Python's `simple_evaluate` keeps the text it was given."""
+    given = at(results, "config", "model_args")
+    if not isinstance(given, str):
+        return mapping(results, "config", "model_args")
+    pairs = (pair.partition("=") for pair in given.split(","))
+    named = {"true": True, "false": False}
+    return {key: named.get(value.lower(), value) for key, _, value in pairs}
+
+
 def model_name(results: Json) -> str | None:
     """The model, and "@" its revision; None if it has no name there."""
-    arguments = at(results, "config", "model_args")
-    if isinstance(arguments, str):
-        arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
+    arguments = model_arguments(results)
     names = [at(arguments, key) for key in _NAMED_BY]
     known = at(results, "config", "model_dtype") and at(results, "config", "model")
     if any(names) or results.get("model_source") != "CUSTOM" or not known:
@@ -90,7 +98,7 @@ def model_name(results: Json) -> str | None:
 
 def dtype(results: Json) -> str:
     """The number format of the model's weights, and what quantises them; "unknown" if so."""
-    arguments = mapping(results, "config", "model_args")
+    arguments = model_arguments(results)
     written = at(results, "config", "model_dtype") or arguments.get("dtype") or "unknown"
     keys = filter(_QUANTISED.search, arguments)
     return " ".join([str(written).removeprefix("torch."), *(f"{k}={arguments[k]}" for k in keys)])
@@ -125,7 +133,7 @@ def template_name(template: str | None) -> str:
 def thinking(results: Json, task: str) -> str:
     """How far a model thought first: "yes", "no", or its `reasoning_effort`. Most of its answers
     show it, or its arguments or the task's metadata say so."""
-    arguments, config = mapping(results, "config", "model_args"), mapping(results, "configs", task)
+    arguments, config = model_arguments(results), mapping(results, "configs", task)
     given = {**mapping(arguments, "chat_template_args"), **mapping(arguments, "extra_body")}
     given |= {**mapping(given, "chat_template_kwargs"), **arguments}
     effort, switch = map(given.get, ("reasoning_effort", "enable_thinking"))

@@ -222,6 +222,20 @@ def test_a_revision_is_another_model_and_without_a_name_the_arguments_tell(
     assert the_run(tmp_path).model == shown
 
 
+def test_arguments_as_text_are_those_of_a_mapping(tmp_path):
+    """So `simple_evaluate(model_args="...")` keeps them."""
+    given = {"pretrained": "m", "load_in_4bit": True, "enable_thinking": True}
+    text = "pretrained=m,load_in_4bit=True,enable_thinking=True"
+    config = {"model": "hf", "model_dtype": "torch.float16"}
+    for i, arguments in enumerate([given, text]):
+        of_run = {**config, "model_args": arguments}
+        made_up(tmp_path / str(i), task="other", config=of_run, metadata=given)
+    mapped, written = (the_run(tmp_path / folder) for folder in "01")
+    assert mapped.condition["dtype"] == "float16 load_in_4bit=True"
+    assert mapped.condition["thinking"] == "yes"
+    assert (written.condition, written.settings) == (mapped.condition, mapped.settings)
+
+
 # ---- Several runs
 
 
