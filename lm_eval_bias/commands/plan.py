@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="of the whole interval: a number, in %% or points, or [TASK/]METRIC=VALUE",
+        help="width of the whole interval, in %% or points, or [TASK/]METRIC=VALUE",
     )
     finished.add_tasks(parser)
 
