@@ -271,8 +271,8 @@ def _other_differences(one: Run, two: Run, across: Collection[str]) -> str:
 
 LEGEND = (
     "Each line is a number of both runs, and the second minus the first with its 95 % interval. "
-    "The largest difference, in standard errors, comes first. p is after Holm over all tests of this "
-    "comparison: differences with p at most 0.05 are significant, and at most 5 of 100 comparisons "
+    "The largest difference, in standard errors, comes first. p is after Holm over all tests: "
+    "differences with p at most 0.05 are significant, and at most 5 of 100 comparisons "
     "have a false one anywhere, as far as the intervals hold.",
     "Both runs have the same documents, so the effect of a question on both cancels. The error is "
     "a jackknife's: the task's own numbers, computed again without the same clusters of both runs.",
