@@ -20,37 +20,37 @@ COMMANDS = {
     ),
     "data": ("fetch the data that authors released", "data fetch\ndata fetch hbb"),
     "items": (
-        "write new items with a model",
+        "generate new items with a model",
         "items hbb --from stereotypes.csv --out items.jsonl --model hf --model_args "
         "pretrained=MODEL\nitems hbb --from rows.csv --out items.jsonl --model "
         "openai-chat-completions --model_args model=NAME",
     ),
     "model": ("make a small real model to try things with", "model .model\nmodel models/small"),
     "merge": (
-        "put the samples of several runs of a task together",
+        "merge the samples of several runs of a task",
         "merge hbb first/samples_hbb_*.jsonl second/samples_hbb_*.jsonl\n"
         "merge hbb shards/*/samples_hbb_*.jsonl --output hbb.json",
     ),
     "report": (
-        "pages with the papers' tables and figures, from finished runs",
+        "web pages of finished runs: answers, the papers' tables and figures",
         "report results\nreport results --tasks hbb --output report_hbb --brief",
     ),
     "compare": (
-        "two models, or one before and after, on the same questions",
+        "compare two models, or two versions of one",
         "compare results/before results/after\n"
         "compare results --models org/base org/tuned --output change.html",
     ),
     "leaderboard": (
-        "models beside each other, from finished runs",
+        "rank models by finished runs",
         "leaderboard results\n"
         "leaderboard base=results/a tuned=results/b --tasks hbb --output board.html",
     ),
     "plan": (
-        "how many documents make an interval as narrow as you want",
+        "find the number of documents for an interval of a given width",
         "plan --pilot results --width 5\nplan --pilot results --tasks hbb --width bias_score=4",
     ),
     "gate": (
-        "judge finished runs by rules: a verdict for a pipeline",
+        "check finished runs against rules, for CI",
         "gate results --init --rules bias.yaml\n"
         "gate results --rules bias.yaml --baseline older --junit bias.xml",
     ),
@@ -60,7 +60,7 @@ COMMANDS = {
         "export results --to every-eval-ever --output eee",
     ),
     "reasons": (
-        "key phrases of the reasons that a model gives for its ratings",
+        "print key phrases of a model's reasons for its ratings",
         "reasons results/*/samples_stereomap_structure_*.jsonl\n"
         "reasons results/*/samples_stereomap_extended_*.jsonl --diversity",
     ),

@@ -176,22 +176,22 @@ def added_up(rng: Rng, asked: Asked, words: csr_array) -> Floats:
 
 
 def options_only(rng: Rng, asked: Asked) -> Floats:
-    """Likes words of the answers and does not read the prompt."""
+    """Prefers some answer words and ignores the prompt."""
     return (asked.of_text @ rng.standard_normal(len(asked.words)))[asked.text]
 
 
 def echo(rng: Rng, asked: Asked) -> Floats:
-    """Likes what the prompt names; a thing named twice favours some answers."""
+    """Prefers what the prompt names; a thing named twice favours some answers."""
     return rng.exponential() * asked.named + asked.push(rng, asked.twice)
 
 
 def length(rng: Rng, asked: Asked) -> Floats:
-    """Likes long answers, or answers to long prompts."""
+    """Prefers long answers, or answers to long prompts."""
     return liked(rng, asked, [len(t) for t in asked.texts], [len(c) for c in asked.contexts])
 
 
 def frequency(rng: Rng, asked: Asked) -> Floats:
-    """Likes frequent words."""
+    """Prefers frequent words."""
     tables = (asked.of_text, asked.of_context)
     return liked(
         rng,
@@ -201,7 +201,7 @@ def frequency(rng: Rng, asked: Asked) -> Floats:
 
 
 def alliteration(rng: Rng, asked: Asked) -> Floats:
-    """Likes words that begin with the same letter."""
+    """Prefers words that begin with the same letter."""
     initials = [[w[0] for w in words(c)] for c in asked.contexts]
     pairs = zip(asked.context, asked.text, strict=True)
     same = [initials[c].count(asked.texts[t][:1].lower()) for c, t in pairs]
@@ -211,24 +211,24 @@ def alliteration(rng: Rng, asked: Asked) -> Floats:
 
 
 def letter(rng: Rng, asked: Asked) -> Floats:
-    """Likes one letter."""
+    """Prefers one letter."""
     one = rng.choice([*"etaoinshrdlcumwf"])
     found = ([t.lower().count(one) for t in texts] for texts in (asked.texts, asked.contexts))
     return liked(rng, asked, *found)
 
 
 def position(rng: Rng, asked: Asked) -> Floats:
-    """Likes a place in the list of answers."""
+    """Prefers a position in the list of answers."""
     return effects(rng, asked.place, 1)
 
 
 def label(rng: Rng, asked: Asked) -> Floats:
-    """Likes one answer, whatever the question."""
+    """Prefers one answer, whatever the question."""
     return effects(rng, asked.key, 1)
 
 
 def first_name(rng: Rng, asked: Asked) -> Floats:
-    """Likes what the prompt names first."""
+    """Prefers what the prompt names first."""
     named = [
         asked.contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
         for c, t in zip(asked.context, asked.text, strict=True)
@@ -237,7 +237,7 @@ def first_name(rng: Rng, asked: Asked) -> Floats:
 
 
 def middle(rng: Rng, asked: Asked) -> Floats:
-    """Likes the middle of a scale, or its ends."""
+    """Prefers the middle of a scale, or its ends."""
     return rng.choice([-1, 1]) * asked.x**2
 
 
@@ -274,7 +274,7 @@ def hand(asked: Asked) -> Floats:
 
 
 def words_alone(rng: Rng, asked: Asked) -> Floats:
-    """Finds words good or bad, whoever they describe; like goes with like."""
+    """Rates words as good or bad, whoever they describe, and pairs like with like."""
     valence = hand(asked)
     valence = np.where(valence, valence, rng.standard_normal(len(valence)) / 4)
     of_all, of_last = (x @ (valence * asked.varying) for x in (asked.of_context, asked.of_last))

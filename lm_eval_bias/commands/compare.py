@@ -16,9 +16,9 @@ NOTHING = 2
 
 
 DESCRIPTION = """Compare two finished runs on the same documents (--log_samples): each primary
-number of both, and the second less the first with a 95 % interval and Holm's p. The largest
-difference in standard errors comes first. Tasks asked otherwise are named and left out; the exit
-status is 2 if none is left."""
+number of both, and the second minus the first with a 95 % interval and Holm's p. The largest
+difference in standard errors comes first. Tasks that were run in different conditions are left out
+with a note; the exit status is 2 if none is left."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +38,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TASK",
         action="append",
         default=[],
-        help="any task with samples: the mean of --metric over its documents",
+        help="any task with samples: compare the mean of --metric over documents",
     )
     add(
         "--cluster",
         metavar="COLUMN",
-        help="with --task: the column that names the cluster of a document; default: each its own",
+        help="with --task: the column with a document's cluster; default: one per document",
     )
-    add("--groups", action="store_true", help="also the numbers of groups, such as categories")
+    add("--groups", action="store_true", help="also compare numbers of groups, such as categories")
     add("--common", action="store_true", help="only the documents that both runs have")
     finished.add_output(parser)
 

@@ -23,7 +23,7 @@ _ID = r"[\w.-]+/[\w.-]+"
 
 DESCRIPTION = """Convert the primary numbers of finished runs: `hub` makes entries for
 .eval_results/ of a model's repository, `every-eval-ever` a record for each number in its schema
-0.3.0. Files that exist keep all but older numbers of the same task."""
+0.3.0. In existing files, only older numbers of the same task are replaced."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="for hub, the model's repository; for every-eval-ever, the folder of data/",
     )
-    add("--model", metavar="NAME", help="this model only; hub needs it for several")
-    add("--model_id", metavar="OWNER/NAME", help="the model's name on the hub, if another")
+    add("--model", metavar="NAME", help="only this model; needed for hub if there are several")
+    add("--model_id", metavar="OWNER/NAME", help="the model's name on the hub, if it differs")
     finished.add_tasks(parser)
     finished.add_metrics(parser)
     add(
@@ -47,13 +47,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--organization",
         metavar="NAME",
         default=records.UNKNOWN,
-        help="for every-eval-ever: who asked the model",
+        help="for every-eval-ever: who ran the model",
     )
     add(
         "--relationship",
         choices=records.RELATIONSHIPS,
         default=records.OTHER,
-        help="for every-eval-ever: to the model's developer; default: other",
+        help="for every-eval-ever: NAME's relationship to the model's developer; default: other",
     )
 
 

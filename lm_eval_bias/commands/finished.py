@@ -44,7 +44,7 @@ def add_named_runs(parser: argparse.ArgumentParser, help: str) -> None:
         action="extend",
         choices=ACROSS.values(),
         default=[],
-        help=f"runs that differ in these are models of their own: {', '.join(ACROSS.values())}",
+        help=f"treat runs that differ in these as separate models: {', '.join(ACROSS.values())}",
     )
 
 
@@ -53,18 +53,18 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="METRIC or TASK/METRIC; default: the primary ones",
+        help="METRIC or TASK/METRIC; default: the primary numbers",
     )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(WRITERS)}"
+        "--output", metavar="FILE", type=Path, help=f"write to this file: {', '.join(WRITERS)}"
     )
 
 
 def add_tasks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
+    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="only these tasks")
     add_include_path(parser)
 
 
@@ -75,7 +75,7 @@ def add_include_path(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="your own tasks",
+        help="a folder of your own tasks",
     )
 
 

@@ -49,14 +49,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the rules, in YAML (docs/how-to/ci.md); with --init a new file",
     )
-    add("--init", action="store_true", help="write the rules: what gets significantly worse fails")
+    add("--init", action="store_true", help="write rules that fail what gets significantly worse")
     add(
         "--baseline",
         metavar="DIR",
         type=Path,
         nargs="+",
         default=[],
-        help="for worse_than_baseline_by: older runs or a file of --save",
+        help="for worse_than_baseline rules: older runs or a file of --save",
     )
     add(
         "--save",
@@ -69,7 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=1,
-        help="false fails in 5 of 100 series of N nights, not of 100 nights",
+        help="false fails in at most 5 of 100 series of N nights, not 5 of 100 runs",
     )
     add("--junit", metavar="FILE", type=Path, help="also write the verdicts as JUnit XML")
     add("--inconclusive", choices=("fail", "warn"), help="exit with 1 or 0 instead of 3")

@@ -14,10 +14,10 @@ from lm_eval_bias.authoring import drafts
 from lm_eval_bias.authoring import pipeline as pipelines
 from lm_eval_bias.usage import UsageError, without_secrets
 
-DESCRIPTION = """Write new items for a benchmark with a model of the harness, for --metadata
+DESCRIPTION = """Generate new items for a benchmark with a model of the harness, for --metadata
 items=FILE: an item from each row of a file, in the steps of its paper. An answer that fails its
-check is asked for again, up to --tries times. A journal beside OUT keeps all answers; the same
-command continues from it."""
+check is requested again, up to --tries times. A journal beside OUT keeps all answers; to continue,
+repeat the command."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add(
         "--apply_chat_template",
         action=argparse.BooleanOptionalAction,
-        help="ask in a chat; default: if the model has a template or needs one",
+        help="default: if the model has a chat template or needs one",
     )
     tries = "the most answers to one question; default: 3"
     add("--tries", metavar="N", type=int, default=3, help=tries)

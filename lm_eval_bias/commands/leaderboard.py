@@ -8,9 +8,9 @@ from lm_eval_bias.results import leaderboard
 from lm_eval_bias.show import leaderboard as shown
 
 DESCRIPTION = """Print a row for each model of finished runs and a column for each primary
-number: its 95 % interval and, if all have samples (--log_samples), the ranks that Holm's tests of
-all pairs on the same documents leave open. Of two runs of a model and task the newest counts,
-unless an older one has more documents. Models asked in other ways have tables of their own."""
+number: its 95 % interval and, if all models have samples (--log_samples), its possible ranks by
+Holm's tests of all pairs on the same documents. If a model has several runs of a task, the newest
+counts, unless an older one has more documents. Each condition has its own table."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

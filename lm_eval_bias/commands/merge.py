@@ -26,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="write the numbers and finer tables there, as JSON",
+        help="write the numbers and finer tables to this file, as JSON",
     )
 
 

@@ -27,10 +27,10 @@ WIDTH = 120
 
 LEGEND = {
     "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
-    "DOCUMENTS": "that make it so narrow, as far as the pilot's width is right: it falls with the "
-    "root of the clusters which they bring (templates, words, events, themes), but for the part "
-    "that comes from groups, placebos and systematic errors. Where more documents use the same "
-    "clusters again, fewer may do. Too few: perhaps all documents of the task do not suffice.",
+    "DOCUMENTS": "needed for that width, if the pilot's width is right. The width falls with the "
+    "square root of the number of clusters (templates, words, events, themes), except for the part "
+    "from groups, placebos and systematic errors. If more documents reuse clusters, fewer may do. "
+    "Too few: all documents of the task may not suffice.",
 }
 
 
@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="of the whole interval: a number, in %% or points, or [TASK/]METRIC=VALUE",
+        help="width of the whole interval, in %% or points, or [TASK/]METRIC=VALUE",
     )
     finished.add_tasks(parser)
 

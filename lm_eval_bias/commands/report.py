@@ -15,9 +15,9 @@ from lm_eval_bias.show.page_figures import missing
 from lm_eval_bias.usage import UsageError
 
 DESCRIPTION = """Write web pages of finished runs (--log_samples): index.html and one for each
-model, with answers, the papers' tables and figures, and warnings. Figures and
-tables also stand beside them as files. Of two runs of a model and task the newest counts; those
-in another wording, chat template or system message give its numbers a range."""
+model, with answers, the papers' tables and figures, and warnings. Figures and tables are also
+written as files. If a model has several runs of a task, the newest counts; runs with another
+wording, chat template or system message give its numbers a range."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +29,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("report"),
-        help="the folder; an earlier report there is replaced",
+        help="the folder to write; replaces an earlier report there",
     )
     finished.add_tasks(parser)
-    add("--no_figures", action="store_true", help="without figures and the extra `report`")
+    add("--no_figures", action="store_true", help="no figures; needs no extra `report`")
     add(
         "--latex_papers",
         action="store_true",
-        help="the papers' numbers in LaTeX and Markdown tables too",
+        help="add the papers' numbers to LaTeX and Markdown tables",
     )
     add("--brief", action="store_true", help="also brief.html, for a model card or a review board")
 

@@ -26,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--for",
         metavar="MODEL_ARGS",
         dest="model_args",
-        help="how to run a model in a folder or the hub's cache, such as pretrained=org/model",
+        help="print commands for a model in a folder or the hub's cache: pretrained=org/model",
     )
     add(
         "--path",

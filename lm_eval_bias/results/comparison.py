@@ -270,18 +270,17 @@ def _other_differences(one: Run, two: Run, across: Collection[str]) -> str:
 
 
 LEGEND = (
-    "Each line is a number of both runs and the second less the first, with its 95 % interval; the "
-    "largest difference, in standard errors, stands first. p is after Holm over all tests of this "
-    "comparison: differences with p at most 0.05 are significant, and at most 5 of 100 comparisons "
+    "Each line is a number of both runs, and the second minus the first with its 95 % interval. "
+    "The largest difference, in standard errors, comes first. p is after Holm over all tests: "
+    "differences with p at most 0.05 are significant, and at most 5 of 100 comparisons "
     "have a false one anywhere, as far as the intervals hold.",
-    "Both were asked the same documents, and what a question does to both is no part of the "
-    "difference. The error is a jackknife's: the task's own numbers, computed again without the "
-    "same clusters of both runs.",
-    "Nearer, farther: to or from the number of a model without bias, as the two values lie; the "
-    "leaderboard and the gate test the distance itself. Across: on the other side of it, whichever "
-    "is nearer. Where a difference has no error, a dash stands, and the reason.",
-    "The intervals are those of the questions. Other prompts, words and events, and what a sampled "
-    "model would answer another time, are covered only as far as questions vary in the same way "
+    "Both runs have the same documents, so the effect of a question on both cancels. The error is "
+    "a jackknife's: the task's own numbers, computed again without the same clusters of both runs.",
+    "Nearer, farther: to or from the value without bias, by the two values; the leaderboard and "
+    "the gate test this distance itself. Across: on the other side of that value, whichever is "
+    "nearer. A difference without an error has a dash, and the reason.",
+    "The intervals cover other questions. They cover other prompts, words and events, and another "
+    "sample of a model's answers, only as far as questions vary in the same way "
     "(docs/explanation/statistics.md).",
     QUOTED,
 )

@@ -237,21 +237,20 @@ def letter(k: int) -> str:
 
 
 LEGEND = (
-    "A number stands with its 95 % interval, if it has one. Without one it has no rank, nor has "
-    "a model that does not respond to the attention checks. Ranks need the samples of all models "
-    "of a table (--log_samples) and at least ten clusters.",
+    "Each number has its 95 % interval, if there is one. A number without an interval has no rank, "
+    "nor has a model that does not respond to the attention checks. Ranks need the samples of all "
+    "models of a table (--log_samples) and at least ten clusters.",
     "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
-    "distance from it is better, whatever the sign. 1–3 means that the data leave ranks 1 to 3 "
-    "open. Models that share a letter do not differ significantly.",
+    "distance from it is better, whatever the sign. 1–3 means that ranks 1 to 3 are possible. "
+    "Models that share a letter do not differ significantly.",
     "Two models differ significantly if their distances from the null value do, at 5 % after Holm "
-    "over all pairs of the column. Both the difference and the sum of their numbers on the same "
-    "documents must leave it, with a jackknife's standard error: -1 and 1 are equally far. "
-    "Without a null value the difference alone must.",
+    "over all pairs of the column. As -1 and 1 are equally far, both the difference and the sum of "
+    "their numbers on the same documents must exclude it, with a jackknife's standard error. "
+    "Without a null value only the difference counts.",
     "A table holds one condition: version, options, wording, system message, a chat template (the "
     "model's own) or none, thinking, number of documents. Runs of one model in several conditions "
-    "stand in several tables, whose titles say what differs; models of different tables are not "
-    "ranked together, unless --across names what differs. A model with and without thinking is two "
-    "rows of one table. There is no score over all: the numbers have "
-    "no common unit.",
+    "have several tables, whose titles name the difference; models of different tables are not "
+    "ranked together, unless --across names the difference. A model with and without thinking has "
+    "two rows in one table. There is no overall score: the numbers have no common unit.",
     QUOTED,
 )

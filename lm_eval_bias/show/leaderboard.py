@@ -38,7 +38,7 @@ def page(board: Board) -> Page:
     return Page(
         "Leaderboard",
         [
-            f"{summary(board)}, sorted by name. No score over all: each number has its own unit "
+            f"{summary(board)}, sorted by name. No overall score: each number has its own unit "
             "and question."
         ],
         [

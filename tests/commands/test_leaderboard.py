@@ -26,7 +26,7 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(
     monkeypatch.setenv("COLUMNS", "120")
     status, out, err = command("leaderboard", folder, "--metrics", "log_odds_beyond_words")
     assert status == 0 and not err
-    table = out[: out.index("\nA number stands")]  # the legend stands below
+    table = out[: out.index("\nEach number has")]  # the legend stands below
     assert f"```text\n{table}```" in (root / "docs" / "how-to" / "leaderboard.md").read_text(), out
 
 

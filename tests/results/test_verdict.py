@@ -35,7 +35,7 @@ def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
     metric = Metric("gap", "points", "", null_value=0, confounds=("words_alone",))
     found = verdict(run._replace(metrics=[metric]), metric, SURE)
     assert found.sentence.endswith(
-        ". A model that finds words good or bad, whoever they describe can have it, too."
+        " rates words as good or bad, whoever they describe, can give the same result."
     )
 
 
@@ -55,7 +55,7 @@ def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     run = run._replace(metrics=[metric], numbers={("gap", key): n for key, n in parts.items()})
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
-        " excluded. Of parts: skin yes; 0.1 of 2 expected by chance."
+        " excluded. By part: skin yes; 0.1 of 2 expected by chance."
     )
     assert "parts" not in verdict(run, metric, SURE).sentence
 
@@ -82,15 +82,15 @@ def test_the_surest_come_first_then_what_is_calibrated_and_has_no_warning(run):
     assert [test.run.model for test in strongest(tests)] == order
     assert sentences(tests)[0] == "6 answers of 6 models: 5 yes, 1 cannot be told."
     assert answers(tests)[0].startswith("far: Q Yes: 5.0 points")
-    assert "Its interval counts no models" in answers(tests)[3]
+    assert "Its interval leaves out the systematic error" in answers(tests)[3]
 
 
 def test_without_evidence_nothing_is_claimed(run):
     (nothing,) = sentences([])
-    assert nothing.startswith("No question was answered")
+    assert nothing.startswith("There is no test")
     number = Number(0.1, 1.0, -2.0, 2.0, 40)
     first, *rest = sentences(judged([run._replace(numbers={("gap", None): number})]))
-    assert first == "1 question: no difference." and "No yes does not mean no bias" in rest[-1]
+    assert first == "1 question: no difference." and "This is no proof of no bias" in rest[-1]
 
 
 NAN, PARTS = (nan, nan, nan), ("", "_low", "_high")
@@ -120,8 +120,8 @@ IN_RAW = "No difference was found in raw; more than a factor of 2.719 is exclude
         ((-3.0, -5.0, -1.0), {"better": "lower"}, "No: 3.0 points less (between 1.0 and 5.0)."),
         ((3.0, 1.0, 5.0), {"better": "higher"}, "No: 3.0 points more (between 1.0 and 5.0)."),
         ((-3.0, -5.0, -1.0), {"better": "higher"}, "Yes: 3.0 points less (between 1.0 and 5.0)."),
-        (NAN, {}, "Cannot be told: no answers that count."),
-        ((3.0, nan, nan), {}, "Cannot be told: too few answers for an interval, or all alike."),
+        (NAN, {}, "Cannot be told: no usable answers."),
+        ((3.0, nan, nan), {}, "Cannot be told: too few answers for an interval, or all equal."),
         (
             (9.0, 8.0, 10.0),
             {"clusters": 9},

@@ -122,7 +122,7 @@ def test_the_overview_counts_what_the_intervals_allow():
         content["configs"]["mine"]["cells"]["numbers"][-1]["unit"] = "%"
     tests, pages = reported()
     assert verdict.answers(tests)[0].endswith(
-        "Its interval counts no models without meaning. [mine gap]"
+        "Its interval leaves out the systematic error of models without meaning. [mine gap]"
     )
     text = Page(pages["index.html"]).text
     assert len(tests) == 3 and "3 questions: 2 yes, 1 no difference." in text
@@ -131,7 +131,7 @@ def test_the_overview_counts_what_the_intervals_allow():
     assert "10.0 points above 50, the value without bias (between 2.0 and 20.0)." in text
     assert "; more than 3.0 points is excluded." in text  # 1 + 1.96
     assert "the number of independent answers is not known" in text  # six events may be all
-    assert "its interval counts no models without meaning" in text
+    assert "its interval leaves out the systematic error of models without meaning" in text
 
 
 def test_an_exhibit_without_rows_says_what_is_missing():
