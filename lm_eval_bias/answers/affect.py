@@ -2,7 +2,8 @@
 
 import re
 
-from .choice import OPEN, Labels, answer_in, chosen
+from .choice import answer_in, chosen
+from .statement import OPEN, Labels
 from .text import plain, without_reasons
 from .vocabulary import patterns
 

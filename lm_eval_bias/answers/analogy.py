@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from .choice import Labels, answer_in, chosen
+from .choice import answer_in, chosen
+from .statement import Labels
 from .text import Rules, plain, rewritten, rules, spelled
 
 # What stands in a text for the two words and for C: each pattern is compiled once.
@@ -21,11 +22,11 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
     prefix = r"^(un|in|im|ir|dis)(?=\w{4})"
     patterns = [re.sub(prefix, r"\1[\\s-]?", spelled(option)) for option in options]
     either = re.compile(rf"(?<!\w)(?:({patterns[0]})|{patterns[1]})(?!\w)")
-    of_c = plain(c) if c else ""
+    of_c = plain(c or _C)
 
     def read(part: str) -> str | None:
         part = either.sub(lambda m: _FIRST if m[1] else _SECOND, part)
-        part = rewritten(part.replace(of_c, _C) if c else part, _question(bool(c)))
+        part = rewritten(part.replace(of_c, _C), _question(bool(c)))
         word = chosen(part.replace(_C, of_c), _LABELS)
         return options[_WORDS.index(word)] if word in _WORDS else None
 

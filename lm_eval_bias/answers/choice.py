@@ -16,8 +16,6 @@ from .tables import as_lines
 from .text import REFUSED, UNPARSED, has_kind, plain, rewritten, rules
 from .vocabulary import patterns
 
-__all__ = ["OPEN", "Labels", "answer_in", "chosen"]
-
 _LONG = 20  # words, in which "both" alone is no answer
 _MARKS = patterns("choice")["marks"]
 _EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)

@@ -30,7 +30,7 @@ def one_of(texts: Iterable[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, texts))})"
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _outside(text: str) -> str | None:
     return without_reasoning(without_long_runs(text))
 

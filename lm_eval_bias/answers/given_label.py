@@ -13,12 +13,12 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
     only, without a denial.
     """
     for line in plain(text).splitlines():
-        named = [label for label, words in labels.items() if any(_names(w, line) for w in words)]
+        named = [
+            label
+            for label, words in labels.items()
+            if any(re.search(rf"(?<!\w){re.escape(plain(w))}(?!\w)", line) for w in words)
+        ]
         if named:
             denied = any(re.search(rf"\b(?:{letters(d)})\b", line, re.IGNORECASE) for d in denials)
             return UNPARSED if denied or len(named) > 1 else named[0]
     return UNPARSED
-
-
-def _names(word: str, line: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(plain(word))}(?!\w)", line) is not None

@@ -54,7 +54,7 @@ _SENTENCES = [
 ]
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def section_of(line: Line) -> tuple[str, str] | None:
     """The section that a line heads ("keywords", "reasons" or "ratings"), and the rest of it."""
     m = re.fullmatch(_HEAD, line.text)

@@ -7,7 +7,7 @@ that is chosen most firmly counts, unless another is chosen as firmly, or later.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .refusal import is_refusal
@@ -62,7 +62,7 @@ _WORD = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
+@cache
 def _root(word: str) -> str:
     return _SAME.get(word) or rewritten(word, _INFLECTIONS)
 
@@ -81,7 +81,7 @@ class _Question(NamedTuple):
     options: tuple[_Option, ...]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache
 def _question(options: tuple[tuple[str, str], ...]) -> _Question:
     sentences = [plain(sentence) for _, sentence in options]
     roots = [_roots(_INITIAL.sub(r"\1\2", sentence)) for sentence in sentences]

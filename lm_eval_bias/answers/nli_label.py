@@ -2,7 +2,8 @@
 
 import re
 
-from .choice import Labels, answer_in, chosen
+from .choice import answer_in, chosen
+from .statement import Labels
 from .text import UNPARSED, plain
 from .vocabulary import patterns
 

@@ -34,7 +34,7 @@ def clauses(text: str) -> list[str]:
     return list(filter(str.strip, _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text)))))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache
 def _declines(clause: str) -> bool:
     conceded = _CONCESSION.match(clause)
     rest = clause[conceded.end() :] if conceded else ""

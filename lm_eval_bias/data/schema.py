@@ -122,8 +122,8 @@ class Fields(Shape):
             return
         for key in data:
             if key not in known:
-                cut = "; a number has a point, no comma" if str(key).isdigit() else ""
-                yield (*place, key), f"unknown; {nearest(key, known)}{cut}"
+                comma = "; numbers have a point" * str(key).isdigit()
+                yield (*place, key), f"unknown; {nearest(key, known)}{comma}"
         for key in self.required:
             if key not in data:
                 yield place, f"{key} is missing"

@@ -49,7 +49,7 @@ def test_the_judged_numbers_are_means_of_terms_of_finite_differences_and_need_se
     values = summarise(measure.SENTENCES, records, {"per": "token"}).values
     assert [(values[name].value, values[name].n) for name in JUDGED] == [(0.125, 3), (-0.6875, 3)]
     run = SimpleNamespace(metric=measure.SENTENCES.metric, number=values.get)
-    assert "towards it by -0.688 nats; 3 examples" in unresponsive(run)
+    assert "the right one by -0.688 nats; 3 examples" in unresponsive(run)
 
 
 def test_a_domain_has_its_own_terms_and_a_term_of_two_domains_counts_once_in_all():
