@@ -7,7 +7,7 @@ earlier mentions, as do concluding words after a "but" (4). "Both" mentions OPEN
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from itertools import chain
 
 from .refusal import is_refusal, without_refusals
@@ -21,7 +21,7 @@ _MARKS = patterns("choice")["marks"]
 _EXPLICIT = re.compile(_MARKS["explicit"], re.IGNORECASE)
 
 
-def answer_in(text: str, read: Callable[[str], str | None], names: Iterable[str]) -> str:
+def answer_in(text: str, read: Callable[[str], str | None], names: Collection[str]) -> str:
     """What `read` finds in a text, "refused" or "unparsed".
 
     read: returns an answer or None; for what is marked as the answer (<answer>, \\boxed), for the
@@ -34,7 +34,7 @@ def answer_in(text: str, read: Callable[[str], str | None], names: Iterable[str]
         return answer
     declines = is_refusal(text)
     if not declines:
-        answer = read(as_lines(plain(text), [*names]))
+        answer = read(as_lines(plain(text), names))
     if answer is None:
         answer = read(without_refusals(text))
     return answer or (REFUSED if declines else UNPARSED)

@@ -1,7 +1,7 @@
 """Tables in markdown, as lines."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 
 _TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?")
@@ -10,7 +10,7 @@ _NUMBER = r"\d+(?:[.,]\d+)?\s*%?"
 _RULE = r"[\s|:=+-]*"
 
 
-def as_lines(text: str, headings: Sequence[str]) -> str:
+def as_lines(text: str, headings: Collection[str]) -> str:
     """Rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
     headings: patterns; two columns must have different ones.

@@ -231,7 +231,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
         for metric in run.metrics
         if (metric.name, None) in run.numbers
         and metric.stderr
-        and (width := width_of(metric, run.task, wanted)) is not None
+        and (width := width_of(metric, run.task, wanted))
     ]
     try:
         if not chosen:
