@@ -86,7 +86,7 @@ class _Terms:
         return [_Mention(*m.span(), n < n_words, n % n_words) for m, n in found]
 
 
-_terms = lru_cache(maxsize=1000)(_Terms)
+_terms = lru_cache(_Terms)
 _PLURALS = {"man": "m[ae]n", "y": "(?:y|ies)", "(?<!s)s": "s?", "e": "e[sd]?"}
 
 

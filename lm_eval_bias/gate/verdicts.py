@@ -441,7 +441,9 @@ def _decided(
     if significant and not fails.rejected:
         if verdict.no_pass:
             return INCONCLUSIVE, verdict.no_pass, ""
-        least = with_unit(decidable(*test[4:], verdict.number.clusters or 0, alpha), unit)
+        least = with_unit(
+            decidable(test.error, test.of_sum, test.away, verdict.number.clusters or 0, alpha), unit
+        )
         return PASS, f"a worsening of {least} is caught in {100 * POWER:.0f} of 100 runs", ""
     low, high = test.interval(0.05)
     if (fails.rejected and low >= value) or (passes.rejected and high <= value):

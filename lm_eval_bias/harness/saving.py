@@ -104,7 +104,7 @@ def _files(tracker: Any) -> list[Path]:
 
 def _is_whole(tracker: Any, method: Callable[..., None], call: Options) -> bool:
     task = call.get("task_name")
-    if task is not None:  # copies: the harness changes them
+    if task:  # copies: the harness changes them
         call = {**call, "samples": [_without_nothing(task, sample) for sample in call["samples"]]}
     method(tracker, **call)
     try:

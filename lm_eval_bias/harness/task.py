@@ -524,7 +524,7 @@ class BiasTask(Base):
                     self._numbers[f"{row.name}_stderr"] = number.stderr
             except Exception as error:
                 self._fail(error, "computing its numbers")
-        if self._error is not None and self.task_name not in early.stopped:
+        if self._error and self.task_name not in early.stopped:
             compat.fail_at_end(f"no numbers for {self.task_name}; see the error above")
         return len(records)
 
@@ -554,6 +554,6 @@ class BiasTask(Base):
             config["turns"] = self.turns
         if self._cells:
             config["cells"] = self._cells
-        if self._error is not None:
+        if self._error:
             config["stopped" if self.task_name in early.stopped else ERROR] = self._error
         return config

@@ -79,11 +79,11 @@ def latex(page: Page) -> str:
 
 
 def text(page: Page, width: int) -> str:
-    def filled(line: str, indent: str = "") -> str:
+    def filled(line: str) -> str:
+        indent = line[: len(line) - len(line.lstrip(" "))]
         return textwrap.fill(
             visible(line),
             width,
-            initial_indent=indent,
             subsequent_indent=indent * 2,
             break_long_words=False,  # names and paths are copied from here
             break_on_hyphens=False,
@@ -99,7 +99,7 @@ def text(page: Page, width: int) -> str:
             for part in section.tables
         ]
     for title, lines in page.remarks.items():
-        parts.append([title, *(filled(line, "  ") for line in lines)] if lines else [])
+        parts.append([title, *(filled(f"  {line}") for line in lines)] if lines else [])
     parts.append([filled(line) for line in page.legend])
     blocks = "\n\n".join("\n".join(lines) for lines in parts if lines)
     return "\n".join(map(harmless, blocks.split("\n")))
