@@ -99,7 +99,7 @@ def steps(name, case):
 def test_twice_the_text_takes_twice_the_steps(name, question):
     grows = {}
     for piece in pieces("long.jsonl"):
-        text = piece * (1 + 500 // len(piece))
+        text = piece * (1 + 1000 // len(piece))
         answer_of(name, {**question, "text": text * 3})  # compiles patterns
         once, twice = (steps(name, {**question, "text": text * n}) for n in (1, 2))
         if twice > 2.3 * once:
