@@ -107,6 +107,8 @@ def test_tasks_explains_a_number_and_lists_the_numbers_and_options_of_a_task(com
         "it too.\n"
     )
     assert "better: lower" in explained and "tasks: hbb" in explained
+    _, explained, _ = command("tasks", "excess_log_odds")  # as a leaderboard ranks it
+    assert "without bias: 0; better: near\n" in explained
     status, listed, _ = command("tasks", "hbb")
     row = r"^bias_score +points +lower +Tables 1 and 2, bias score +Mean S"
     assert status == 0 and re.search(row, listed, re.M)

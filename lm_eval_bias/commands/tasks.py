@@ -10,6 +10,7 @@ from lm_eval_bias.commands import finished
 from lm_eval_bias.data import model_files
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.measure import UNITS, Metric
+from lm_eval_bias.results.leaderboard import direction
 from lm_eval_bias.results.table import columns
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -96,15 +97,15 @@ def _describe_metric(name: str, known: Mapping[str, catalogue.Task]) -> None:
         shown = "yes" if metric.primary else "no, in the cells of the results file"
         print(f"{name}: {about}")
         print(f"  unit: {unit}, {UNITS[unit]}")
-        print(f"  better: {better or 'neither'}; without bias: {null_value or 'unknown'}")
+        print(f"  without bias: {null_value or 'unknown'}; better: {better or 'neither'}")
         print(f"  in the paper: {cell or 'no; ours'}")
         print(f"  shown in the table: {shown}{by}")
         print(f"  tasks: {', '.join(asked)}")
-        if metric.question is not None:
+        if metric.question:
             print(f"  tests: {metric.question}")
 
 
 def row(metric: Metric) -> tuple[str, ...]:
     null_value = "" if metric.null_value is None else f"{metric.null_value:g}"
-    better, cell = metric.better or "", metric.cell or ""
+    better, cell = direction(metric) or "", metric.cell or ""
     return metric.name, metric.unit, better, null_value, cell, metric.description

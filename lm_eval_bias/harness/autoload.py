@@ -30,7 +30,7 @@ def models() -> dict[str, str]:
 def extended_spec(name: str) -> ModuleSpec | None:
     """The spec of the harness's task index, whose loader also runs our extensions."""
     spec = find_spec(name)
-    if spec is not None and spec.loader is not None:
+    if spec and spec.loader:
         execute = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
