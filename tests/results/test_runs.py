@@ -236,6 +236,19 @@ def test_arguments_as_text_are_those_of_a_mapping(tmp_path):
     assert (written.condition, written.settings) == (mapped.condition, mapped.settings)
 
 
+def test_none_and_quotes_in_arguments_are_what_the_harness_takes_them_for(tmp_path):
+    """Else two models with `peft=None` are one that is called None."""
+    text = "pretrained={} ,dtype= 'bfloat16',peft=None,revision=none,think_end_token=None"
+    for model, tracked in (("one", None), ("two", "None")):
+        of_run = {"model": "hf", "model_args": text.format(model)}
+        made_up(tmp_path / model, model=tracked, task="other", config=of_run)
+    runs = found_in(tmp_path).runs
+    assert sorted(run.model for run in runs) == ["one", "two"]
+    assert {(run.condition["dtype"], run.condition["thinking"]) for run in runs} == {
+        ("bfloat16", "no")
+    }
+
+
 # ---- Several runs
 
 
