@@ -337,7 +337,11 @@ def test_samples_of_another_version_are_not_counted_anew(tmp_path, capsys):
 @pytest.mark.parametrize(
     "place, message",
     [
-        ("", "no results below {0}; run lm_eval with --output_path {0} --log_samples"),
+        (
+            "",
+            "no results below {0}; run lm_eval with --output_path {0} --log_samples, or name the "
+            "file if it is not called results_DATE.json",
+        ),
         ("gone", "{0} is not there; give a folder or a file that `lm_eval --output_path` wrote"),
     ],
 )
