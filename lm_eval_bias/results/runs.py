@@ -625,8 +625,10 @@ def _run(
         condition={
             "dtype": dtype(content),
             CHAT_TEMPLATE: template_name(template),
-            # the same part of the harness writes both
-            SYSTEM: system or ("none" if template != "" and is_tracked(content) else "unknown"),
+            SYSTEM: system
+            or (
+                "none" if "system_instruction_sha" in content and is_tracked(content) else "unknown"
+            ),
             THINKING: thinks,
             "revision": identity.partition("@")[2] or "main",
             WORDING: wording,
@@ -710,7 +712,7 @@ def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:
             "its tokenizer has a chat template, which was not applied: right for a base model, not "
             "for an instruction-tuned one"
         )
-    if run.template == "":
+    elif run.template == "":
         yield "unknown whether a chat template was applied: its results do not say"
     if changed:
         yield f"generation settings of its own: {_plain(changed)}"

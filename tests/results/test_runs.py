@@ -503,6 +503,19 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
     assert the_run(tmp_path).template == template
 
 
+def test_what_python_saved_does_not_say_that_there_was_no_system_message(tmp_path):
+    with edited(made_up(tmp_path, config={"model": "local-chat-completions"})) as content:
+        del content["chat_template_sha"], content["system_instruction_sha"]
+    assert the_run(tmp_path).condition["system instruction"] == "unknown"
+
+
+def test_a_template_that_was_not_applied_is_not_unknown(tmp_path):
+    with edited(made_up(tmp_path, metadata={"unused_chat_template": True})) as content:
+        del content["chat_template_sha"]
+    (warning,) = the_run(tmp_path).warnings
+    assert warning.startswith("its tokenizer has a chat template, which was not applied")
+
+
 def test_warnings_name_their_consequence(tmp_path):
     masses = {"letter_mass": (17.0, None), "rating_mass": (80.0, None)}
     values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
