@@ -342,7 +342,7 @@ def find(
             raise UsageError("\n".join([f"no run below {where} has numbers", *notes]))
         raise UsageError(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
-            "--log_samples"
+            "--log_samples, or name the file if it is not called results_DATE.json"
         )
     named = _named_apart([*kept, *_newest(others, conditions)[0]])
     shown = [_by_condition(run, conditions) for run in named]
@@ -625,8 +625,10 @@ def _run(
         condition={
             "dtype": dtype(content),
             CHAT_TEMPLATE: template_name(template),
-            # the same part of the harness writes both
-            SYSTEM: system or ("none" if template != "" and is_tracked(content) else "unknown"),
+            SYSTEM: system
+            or (
+                "none" if "system_instruction_sha" in content and is_tracked(content) else "unknown"
+            ),
             THINKING: thinks,
             "revision": identity.partition("@")[2] or "main",
             WORDING: wording,
@@ -710,7 +712,7 @@ def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:
             "its tokenizer has a chat template, which was not applied: right for a base model, not "
             "for an instruction-tuned one"
         )
-    if run.template == "":
+    elif run.template == "":
         yield "unknown whether a chat template was applied: its results do not say"
     if changed:
         yield f"generation settings of its own: {_plain(changed)}"

@@ -76,10 +76,10 @@ def model_arguments(results: Json) -> Json:
     """`--model_args`, of which Python's `simple_evaluate` keeps the text it was given."""
     given = at(results, "config", "model_args")
     if not isinstance(given, str):
-        return mapping(results, "config", "model_args")
-    pairs = (pair.partition("=") for pair in given.split(","))
-    named = {"true": True, "false": False}
-    return {key: named.get(value.lower(), value) for key, _, value in pairs}
+        return mapping(given)
+    pairs = re.findall(r"""([^=,]+)=\s*['"]?([^,]*?)['"]?\s*(?:,|$)""", given)
+    named = {"true": True, "false": False, "none": None}
+    return {key: named.get(value.lower(), value) for key, value in pairs}
 
 
 def model_name(results: Json) -> str | None:
@@ -89,7 +89,8 @@ def model_name(results: Json) -> str | None:
     known = at(results, "config", "model_dtype") and at(results, "config", "model")
     if any(names) or results.get("model_source") != "CUSTOM" or not known:
         names.insert(0, results.get("model_name"))  # else the harness drew it, always the same
-    name = next(filter(None, names), at(results, "config", "model"))
+    # the harness writes "None" for a run with `peft=None`
+    name = next((n for n in names if n and n != "None"), at(results, "config", "model"))
     revision = at(arguments, "revision")
     if not name:
         return None
@@ -141,7 +142,7 @@ def thinking(results: Json, task: str) -> str:
         return str(effort)
     table = at(config, "cells", THOUGHT)
     share = at(table[0], THOUGHT) if isinstance(table, list) and table else None
-    ends = "think_end_token" in given and switch is not False
+    ends = given.get("think_end_token") and switch is not False
     says = ends or True in (at(config, "metadata", "reasoning"), switch)
     return "yes" if says or (isinstance(share, float) and share >= 50) else "no"
 

@@ -236,6 +236,19 @@ def test_arguments_as_text_are_those_of_a_mapping(tmp_path):
     assert (written.condition, written.settings) == (mapped.condition, mapped.settings)
 
 
+def test_none_and_quotes_in_arguments_are_what_the_harness_takes_them_for(tmp_path):
+    """Else two models with `peft=None` are one that is called None."""
+    text = "pretrained={} ,dtype= 'bfloat16',peft=None,revision=none,think_end_token=None"
+    for model, tracked in (("one", None), ("two", "None")):
+        of_run = {"model": "hf", "model_args": text.format(model)}
+        made_up(tmp_path / model, model=tracked, task="other", config=of_run)
+    runs = found_in(tmp_path).runs
+    assert sorted(run.model for run in runs) == ["one", "two"]
+    assert {(run.condition["dtype"], run.condition["thinking"]) for run in runs} == {
+        ("bfloat16", "no")
+    }
+
+
 # ---- Several runs
 
 
@@ -324,7 +337,11 @@ def test_samples_of_another_version_are_not_counted_anew(tmp_path, capsys):
 @pytest.mark.parametrize(
     "place, message",
     [
-        ("", "no results below {0}; run lm_eval with --output_path {0} --log_samples"),
+        (
+            "",
+            "no results below {0}; run lm_eval with --output_path {0} --log_samples, or name the "
+            "file if it is not called results_DATE.json",
+        ),
         ("gone", "{0} is not there; give a folder or a file that `lm_eval --output_path` wrote"),
     ],
 )
@@ -484,6 +501,19 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
     """The harness writes no checksum for models whose server makes the prompts of messages."""
     made_up(tmp_path, model="org/8B-Instruct", config={"model": kind})
     assert the_run(tmp_path).template == template
+
+
+def test_what_python_saved_does_not_say_that_there_was_no_system_message(tmp_path):
+    with edited(made_up(tmp_path, config={"model": "local-chat-completions"})) as content:
+        del content["chat_template_sha"], content["system_instruction_sha"]
+    assert the_run(tmp_path).condition["system instruction"] == "unknown"
+
+
+def test_a_template_that_was_not_applied_is_not_unknown(tmp_path):
+    with edited(made_up(tmp_path, metadata={"unused_chat_template": True})) as content:
+        del content["chat_template_sha"]
+    (warning,) = the_run(tmp_path).warnings
+    assert warning.startswith("its tokenizer has a chat template, which was not applied")
 
 
 def test_warnings_name_their_consequence(tmp_path):
