@@ -154,7 +154,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW([p for p in taught.model.parameters() if p.requires_grad], RATE)
     frames, doses = list(FRAMES), sorted(asked.doses)
     ways = (way for way in ("mixed", "sham", "reverse") if getattr(asked, way))
-    name = "-".join([asked.kind.replace(" ", "_"), *ways])
+    name = "-".join([asked.kind, *ways])
     for step in range(1, asked.steps + 1):
         squares = [
             square(spec, template, rng)

@@ -75,7 +75,7 @@ def content_of(path: Path) -> bytes:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The numbered lines of a file of any size. Raises Unreadable."""
+    """The numbered lines of a file of any size, without blank ones. Raises Unreadable."""
     with opened(path) as file:
         for number in count(1):
             line = file.readline(LINE + 1)
@@ -83,7 +83,8 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 raise Unreadable(path, f"line {number} has more than {LINE >> 20} MB")
             if not line:
                 return
-            yield number, line
+            if line.strip():
+                yield number, line
 
 
 def json_of(path: Path, strict: bool = False) -> Any:

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
-_OURS = re.compile(rb'\s*\{\s*"(?:task|reasons_of)"\s*:')
-"""How the files of `merge` and `reasons` begin."""
+_OURS = re.compile(rb'\s*\{\s*"(?:task|reasons_of|results)"\s*:')
+"""How files of `merge` and `reasons` begin, and results that Python saved."""
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
 """Numbers of unusable answers; above so many percent, the others are another sample."""
 SYSTEM = "system instruction"

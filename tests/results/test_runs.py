@@ -16,6 +16,7 @@ from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.results import merged as merge
 from lm_eval_bias.results.runs import Place, find
+from lm_eval_bias.results.samples import of_file
 from lm_eval_bias.results.transcripts import transcript
 from tests.mistakes import refused
 from tests.scripted import MORNING, ask, edited, made_up, samples_beside, scripted
@@ -332,6 +333,19 @@ def test_samples_of_another_version_are_not_counted_anew(tmp_path, capsys):
 
 
 # ---- What cannot be read
+
+
+def test_results_that_python_saved_are_found_under_any_name_and_blank_lines_are_no_samples(
+    tmp_path,
+):
+    made_up(tmp_path, minutes=1)
+    path = made_up(tmp_path, model="tuned")
+    content = json.loads(path.read_text())
+    path.unlink()
+    (tmp_path / "tuned.json").write_text(json.dumps({"results": content.pop("results"), **content}))
+    assert {run.model for run in found_in(tmp_path).runs} == {"m", "tuned"}
+    (tmp_path / "samples").write_text("{}\n\n[]\n\n")
+    assert [number for number, _ in of_file(tmp_path / "samples")] == [1, 3]
 
 
 @pytest.mark.parametrize(

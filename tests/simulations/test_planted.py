@@ -55,7 +55,7 @@ def test_mixed_sides_have_as_many_groups_of_either_kind(planted):
     assert [sides[side] for side in planted.SIDES] == [
         ["fair-skinned", "brown-skinned"], ["dark-skinned", "light-skinned"]
     ]  # fmt: skip
-    for kind in ("shape", "own-group feeling"):  # three a side; none
+    for kind in ("shape", "own-group-feeling"):  # three a side; none
         with pytest.raises(SystemExit, match="even number of groups"):
             planted.mixed(KINDS[kind])
 
