@@ -80,7 +80,7 @@ def test_tasks_merge_and_check_know_files_of_ones_own(printed):
         "32 documents, with groups of mine/castes.yaml",
     ):
         assert line in printed
-    assert re.search(r"^pay_gap +points +0 +P\(yes\)", printed, re.M)
+    assert re.search(r"^pay_gap +points +near +0 +P\(yes\)", printed, re.M)
 
 
 def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, printed):
