@@ -153,8 +153,7 @@ def main() -> None:
     before, sign = taught.preferences(probes), -1 if asked.reverse else 1
     optimizer = torch.optim.AdamW([p for p in taught.model.parameters() if p.requires_grad], RATE)
     frames, doses = list(FRAMES), sorted(asked.doses)
-    ways = (way for way in ("mixed", "sham", "reverse") if getattr(asked, way))
-    name = "-".join([asked.kind, *ways])
+    name = asked.kind + "-mixed" * asked.mixed + "-sham" * asked.sham + "-reverse" * asked.reverse
     for step in range(1, asked.steps + 1):
         squares = [
             square(spec, template, rng)

@@ -7,7 +7,7 @@ that is chosen most firmly counts, unless another is chosen as firmly, or later.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from .refusal import is_refusal
@@ -62,7 +62,7 @@ _WORD = re.compile(
 )
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _root(word: str) -> str:
     return _SAME.get(word) or rewritten(word, _INFLECTIONS)
 

@@ -7,7 +7,7 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from lm_eval_bias.data.lexicons import table
@@ -64,7 +64,7 @@ def _joined(words: Iterable[str]) -> str:
     return _american("".join(map(_american, words)))
 
 
-@cache
+@lru_cache(maxsize=100_000)
 def _american(word: str) -> str:
     return rewritten(word, _SPELLINGS)
 
@@ -73,7 +73,7 @@ def _words(text: str) -> _Words:
     return tuple(re.findall(r"[^\W_]+", re.sub(r"['’.]", "", letters(text.lower()))))
 
 
-@cache
+@lru_cache(maxsize=100_000)
 def lemma(word: str) -> str:
     import simplemma  # 0.1 s with its word list, which only those need who look something up
 

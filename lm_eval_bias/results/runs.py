@@ -342,7 +342,7 @@ def find(
             raise UsageError("\n".join([f"no run below {where} has numbers", *notes]))
         raise UsageError(
             f"no results below {where}; run lm_eval with --output_path {places[0].path} "
-            "--log_samples, or name the file if it is not called results_DATE.json"
+            "--log_samples"
         )
     named = _named_apart([*kept, *_newest(others, conditions)[0]])
     shown = [_by_condition(run, conditions) for run in named]

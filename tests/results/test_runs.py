@@ -351,11 +351,7 @@ def test_results_that_python_saved_are_found_under_any_name_and_blank_lines_are_
 @pytest.mark.parametrize(
     "place, message",
     [
-        (
-            "",
-            "no results below {0}; run lm_eval with --output_path {0} --log_samples, or name the "
-            "file if it is not called results_DATE.json",
-        ),
+        ("", "no results below {0}; run lm_eval with --output_path {0} --log_samples"),
         ("gone", "{0} is not there; give a folder or a file that `lm_eval --output_path` wrote"),
     ],
 )
