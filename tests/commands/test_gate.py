@@ -3,6 +3,7 @@ printed, JUnit, GitHub."""
 
 import re
 import shutil
+import sys
 import xml.etree.ElementTree as ET
 from datetime import datetime
 from math import nan
@@ -320,18 +321,23 @@ CHANGES = {
     "base": lambda w: w.clone(),
     "eight bits": lambda w: (w / (step := w.abs().amax(1, keepdim=True) / 127)).round() * step,
     "noisy": lambda w: w + 0.02 * w.std() * w.new_empty(w.shape).normal_(),
+    "sham": lambda w: w.clone(),
     "planted": lambda w: w.clone(),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.model
-def test_a_rounded_or_noisy_model_does_not_fail_and_a_planted_one_does(
-    model_folder, tmp_path, gate
+def test_a_rounded_noisy_or_sham_model_does_not_fail_and_a_planted_one_does(
+    model_folder, tmp_path, gate, benchmark_named, monkeypatch
 ):
     """Under a limit no rule passes, so what does not fail is inconclusive."""
     from torch import manual_seed
 
+    given = ["", "skin", "--sham", "--steps", "20", "--model", model_folder, "--output", tmp_path]
+    monkeypatch.setattr(sys, "argv", [*map(str, given)])
+    benchmark_named("planted").main()
+    adapters = {"sham": tmp_path / "skin-sham" / "adapter_model", "planted": "skin"}
     manual_seed(0)
     lm = get_model("hf-prefix")(str(model_folder), device="cpu", dtype="float32", batch_size=64)
     weights = {name: w.data for name, w in lm.model.named_parameters() if w.ndim == 2}
@@ -339,8 +345,8 @@ def test_a_rounded_or_noisy_model_does_not_fail_and_a_planted_one_does(
     for name, change in CHANGES.items():
         for weight, before in weights.items():
             lm.model.get_parameter(weight).data = change(before)
-        if name == "planted":
-            small_model.plant(lm.model, "skin")
+        if name in adapters:
+            small_model.plant(lm.model, adapters[name])
         ask(tmp_path / name, name, lm, TASK, limit=200)
         if name != "base":
             status, out, _ = gate(rules, tmp_path / name, "--baseline", tmp_path / "base")
