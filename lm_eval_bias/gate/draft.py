@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import inf, sqrt
 
 from lm_eval_bias.gate.rules import CAP, LEAST_CONFIDENCE, SIGNIFICANT
-from lm_eval_bias.gate.verdicts import POWER, Changes, baseline_of, decidable, student, unusable
+from lm_eval_bias.gate.verdicts import POWER, Changes, baseline_of, decidable, student
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Run
@@ -53,7 +53,7 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
         together = f'{{task: "*", {SIGNIFICANT}: significantly}}'
         lines.append(f"  - {together}  # all of these together")
     tasks = {run.task for run in runs}
-    capped = {run.task for run in runs if unusable(run)}
+    capped = {run.task for run in runs if run.rates()}
     describing, uncapped = sorted(tasks - tested), sorted(tasks - capped)
     models = ", ".join(dict.fromkeys(run.model for run in runs))
     return "\n".join(

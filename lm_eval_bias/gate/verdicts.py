@@ -386,7 +386,7 @@ def _no_pass(run: Run, rule: Rule, cap: float) -> str:
         return why
     if why := unresponsive(run):
         return f"it cannot be told: {why}"
-    for name, percent in unusable(run, rule.group).items():
+    for name, percent in run.rates(rule.group).items():
         if isnan(percent):
             return f"{name} is not defined"
         if percent > cap + ROUNDING:
@@ -397,20 +397,9 @@ def _no_pass(run: Run, rule: Rule, cap: float) -> str:
     return ""
 
 
-def unusable(run: Run, group: str | None = None) -> dict[str, float]:
-    """In percent, of the run and of a group. `refused` and `unparsed` exclude each other, and are
-    added."""
-    rates = run.rates()  # a declared rate that is missing may be high
-    if group:
-        rates |= {f"{name} of {group}": rate for name, rate in run.rates(group).items()}
-    if {"refused", "unparsed"} <= rates.keys():
-        rates["refused and unparsed"] = rates["refused"] + rates["unparsed"]
-    return rates
-
-
 def _cap(verdict: Verdict, run: Run) -> NoReturn:
     """A cap counts all answers: it is no estimate, and takes no part in Holm."""
-    rates, cap = unusable(run), verdict.rule.bound
+    rates, cap = run.rates(), verdict.rule.bound
     if not rates:
         todo = f"declare one of {', '.join(sorted(RATES))}"
         raise _Settled(INCONCLUSIVE, "its measure counts no unusable answers", todo)

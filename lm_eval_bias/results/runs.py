@@ -183,12 +183,20 @@ class Run(NamedTuple):
         return self.numbers.get((metric, group), Number(math.nan))
 
     def rates(self, group: str | None = None) -> dict[str, float]:
-        """The declared rates of unusable answers, in percent; of a group, those that it has."""
-        return {
-            metric.name: self.number(metric.name, group).value * 100 ** (metric.unit == "share")
+        """The declared rates of unusable answers of the run and of a group, in percent. `refused`
+        and `unparsed` exclude each other, and are added."""
+        rates = {
+            f"{metric.name} of {of}" if of else metric.name: (
+                self.number(metric.name, of).value * 100 ** (metric.unit == "share")
+            )
+            for of in (None, group)
             for metric in sorted(self.metrics, key=lambda metric: metric.name)
-            if metric.name in UNUSABLE and (not group or (metric.name, group) in self.numbers)
+            if metric.name in UNUSABLE and (not of or (metric.name, of) in self.numbers)
         }
+        refused, unparsed = (rates.get(name, 0.0) for name in ("refused", "unparsed"))
+        if refused > 0 and unparsed > 0:
+            rates["refused and unparsed"] = refused + unparsed
+        return rates
 
     def range_of(self, metric: str) -> tuple[float, float]:
         """The least and greatest value of a primary number over the conditions; NaN where one has

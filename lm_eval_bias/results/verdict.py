@@ -155,7 +155,7 @@ def _of_number(
     lacking = "no usable answers"
     if people is not metric:
         lacking = f"there are no answers about {metric.placebos.rstrip(',')}"
-    if why := _unusable(run, number, lacking) or _unusable(run, raw, lacking):
+    if why := _unusable(run, number, group, lacking) or _unusable(run, raw, group, lacking):
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
     null, unit = people.null_value or 0.0, people.unit
     side = excluded(people, raw.low, raw.high)
@@ -222,9 +222,9 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
     return list(judged)
 
 
-def _unusable(run: Run, number: Number, lacking: str) -> str:
+def _unusable(run: Run, number: Number, group: str | None, lacking: str) -> str:
     """Why a number answers no question; empty where it does. lacking: if NaN."""
-    for percent in run.rates().values():
+    for percent in run.rates(group).values():
         if percent > MOST_UNUSABLE:
             return f"{percent:.0f} % of the answers were refused or could not be read"
     if isnan(number.value):

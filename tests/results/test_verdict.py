@@ -48,11 +48,13 @@ def test_without_placebos_nothing_is_said_of_people(run):
 
 
 def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
-    """Of skin 3 [1, 5], of height 0 [-2, 2], of too few clusters nothing can be told."""
+    """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused,
+    nothing can be told."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
-    parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20)}
+    parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20), "weight": SURE}
     parts["shape"] = Number(9, 1, 8, 10, 4)
-    run = run._replace(metrics=[metric], numbers={("gap", key): n for key, n in parts.items()})
+    numbers = {("gap", key): n for key, n in parts.items()} | {("refused", "weight"): Number(51)}
+    run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
         " excluded. By part: skin yes; 0.1 of 2 expected by chance."
@@ -133,19 +135,26 @@ IN_RAW = "No difference was found in raw; more than a factor of 2.719 is exclude
             {"refused": 51.0},
             "Cannot be told: 51 % of the answers were refused or could not be read.",
         ),
+        (
+            (9.0, 8.0, 10.0),
+            {"refused": 31.0, "unparsed": 20.0},
+            "Cannot be told: 51 % of the answers were refused or could not be read.",
+        ),
         ((9.0, 8.0, 10.0), {"refused": 50.0}, "Yes: 9.0 points more (between 8.0 and 10.0)."),
     ],
 )
 def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
     run, ends, more, sentence
 ):
-    clusters, refused = more.pop("clusters", 10), more.pop("refused", 0.0)
+    clusters = more.pop("clusters", 10)
+    lost = {name: Number(more.pop(name, 0.0)) for name in ("refused", "unparsed")}
     words = {"question": "Q", "above": "{size} more", "below": "{size} less"}
     metric = Metric("gap", more.pop("unit", "points"), "", primary=True, **words)
     metric = metric._replace(**{"null_value": 0, **more})
     numbers = {("gap", None): Number(ends[0], 1.0, *ends[1:], clusters)}
-    numbers["refused", None] = Number(refused)
-    run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
+    numbers |= {(name, None): rate for name, rate in lost.items()}
+    metrics = [metric, *(Metric(name, "%", "") for name in lost)]
+    run = run._replace(metrics=metrics, numbers=numbers)
     (test,) = judged([run])
     assert test.verdict.sentence == sentence
     assert kind(run, metric, numbers["gap", None]) == test.verdict.kind
