@@ -11,11 +11,19 @@ from tests.scripted import ask, chance, scripted
 QUESTION = {"gap": (1.0, 0.5, 0, None, "Q")}
 
 
-def test_two_models_are_compared_by_what_hbb_shifts_and_one_model_with_placebos():
-    measure = catalogue.task("hbb_ci").measure
-    excess = measure.metric("excess_log_odds")
-    shift = measure.metric(excess.between_models)
-    assert excess.question and (shift.name, shift.better) == ("log_odds_difference", "lower")
+@pytest.mark.parametrize(
+    "task, excess, shift",
+    [
+        ("hbb_ci", "excess_log_odds", "log_odds_difference"),
+        ("hbb_generate_ci", "excess_difference", "beyond_chance_difference"),
+    ],
+)
+def test_two_models_are_compared_by_what_hbb_shifts_and_one_model_with_placebos(
+    task, excess, shift
+):
+    measure = catalogue.task(task).measure
+    one, two = measure.metric(excess), measure.metric(shift)
+    assert one.question and (one.between_models, two.better) == (shift, "lower")
 
 
 @pytest.fixture

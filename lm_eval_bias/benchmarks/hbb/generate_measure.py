@@ -94,6 +94,7 @@ GENERATED_METRICS = (
         "beyond_chance_difference",
         "points",
         "mean_difference less chance_difference; changed words alone raise it too.",
+        better="lower",
     ),
     HBB.metric("biased_count"),
     *(
