@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.metrics.ranks import ranks
 from lm_eval_bias.results.paired import Reader, Replicates, measured, pair_p, replicated
 from lm_eval_bias.results.runs import (
@@ -24,7 +23,7 @@ from lm_eval_bias.results.runs import (
 )
 from lm_eval_bias.results.samples import Answers, template_name
 from lm_eval_bias.results.table import joined, unit_text
-from lm_eval_bias.results.verdict import QUOTED, kind, unresponsive
+from lm_eval_bias.results.verdict import QUOTED, kind, unanswered, unresponsive, unusable
 from lm_eval_bias.usage import UsageError
 
 Replicated = Mapping[str, Replicates]
@@ -103,7 +102,11 @@ def board(finished: Runs, answers: Reader, metrics: Sequence[str] | None = None)
     for runs, paired in groups:
         shown = {metric.name: metric for run in runs[::-1] for metric, _ in run.shown(metrics)}
         columns = [_column(metric, runs, paired) for metric in shown.values()]
-        notes += (f"{r.task}: {r.model} has no rank: {w}" for r in runs if (w := unresponsive(r)))
+        notes += (
+            f"{run.task}: {run.model} has no rank: {why}"
+            for run in runs
+            if (why := unanswered(run) or unresponsive(run))
+        )
         distinct = distinguishing(runs[0], (others[0] for others, _ in groups))
         sections.append(Section(runs[0].task, runs[0].settings, distinct, columns, runs))
     models = sorted({run.model for run in finished.runs}, key=lambda name: (name.casefold(), name))
@@ -167,24 +170,20 @@ def _by_documents(
 
 def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
     key = metric.name, None
+    those = [run for run in runs if key in run.numbers]
     entries = {
         run.model: Entry(number, run.range_text(metric), kind(run, metric, number))
-        for run in runs
-        if (number := run.numbers.get(key))
+        for run in those
+        for number in [run.numbers[key]]
     }
     column = Column(metric, entries)
     if not replicated or direction(metric) is None or not measured(metric):
         return column
-    runs_of = [replicated[model] for model in entries]
-    deaf = {run.model for run in runs if unresponsive(run)}
+    runs_of = [replicated[run.model] for run in those]
     values = np.array(
         [
-            badness(number.value, metric)
-            if number.low < number.high
-            and (own.number(key).clusters or 0) >= FEWEST_CLUSTERS
-            and model not in deaf
-            else nan
-            for (model, (number, *_)), own in zip(entries.items(), runs_of, strict=True)
+            nan if unusable(run, own.number(key)) else badness(run.numbers[key].value, metric)
+            for run, own in zip(those, runs_of, strict=True)
         ]
     )
     ranked = np.flatnonzero(np.isfinite(values))
@@ -238,8 +237,9 @@ def letter(k: int) -> str:
 
 LEGEND = (
     "Each number has its 95 % interval, if there is one. A number without an interval has no rank, "
-    "nor has a model that does not respond to the attention checks. Ranks need the samples of all "
-    "models of a table (--log_samples) and at least ten clusters.",
+    "nor has a model that does not respond to the attention checks, or more than half of whose "
+    "answers are unusable. Ranks need the samples of all models of a table (--log_samples) and at "
+    "least ten clusters.",
     "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
     "distance from it is better, whatever the sign. 1–3 means that ranks 1 to 3 are possible. "
     "Models that share a letter do not differ significantly.",

@@ -155,7 +155,7 @@ def _of_number(
     lacking = "no usable answers"
     if people is not metric:
         lacking = f"there are no answers about {metric.placebos.rstrip(',')}"
-    if why := _unusable(run, number, group, lacking) or _unusable(run, raw, group, lacking):
+    if why := unusable(run, number, group, lacking) or unusable(run, raw, group, lacking):
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
     null, unit = people.null_value or 0.0, people.unit
     side = excluded(people, raw.low, raw.high)
@@ -222,11 +222,12 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
     return list(judged)
 
 
-def _unusable(run: Run, number: Number, group: str | None, lacking: str) -> str:
+def unusable(
+    run: Run, number: Number, group: str | None = None, lacking: str = "no usable answers"
+) -> str:
     """Why a number answers no question; empty where it does. lacking: if NaN."""
-    for percent in run.rates(group).values():
-        if percent > MOST_UNUSABLE:
-            return f"{percent:.0f} % of the answers were refused or could not be read"
+    if why := unanswered(run, group):
+        return why
     if isnan(number.value):
         return lacking
     if not number.low < number.high:
@@ -237,6 +238,14 @@ def _unusable(run: Run, number: Number, group: str | None, lacking: str) -> str:
             f"where {FEWEST_CLUSTERS} are needed"
         )
     return unresponsive(run)
+
+
+def unanswered(run: Run, group: str | None = None) -> str:
+    """How many answers are unusable, if most are."""
+    for percent in run.rates(group).values():
+        if percent > MOST_UNUSABLE:
+            return f"{percent:.0f} % of the answers were refused or could not be read"
+    return ""
 
 
 def unresponsive(run: Run) -> str:

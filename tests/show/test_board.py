@@ -214,21 +214,23 @@ def test_letters_of_ties():
 
 
 def test_models_that_cannot_be_told_take_no_rank_from_the_others(tmp_path, monkeypatch):
-    """The attention checks move `b` by 1 point of 100, and `c` has nine clusters."""
-    for i, model in enumerate("abcd"):
+    """The attention checks move `b` by 1 point of 100, `c` has nine clusters, and `e` gives no
+    answer to 51 of 100 questions."""
+    for i, model in enumerate("eabcd"):
         moved = 1.0 if model == "b" else 20.0
         values = {"gap": (float(i), 0.1, 0, None), "responds": (moved, 0.1, None, None)}
+        values["invalid"] = (51.0 * (model == "e"), None)
         made_up(tmp_path, values, model, minutes=i)
     runs = find([tmp_path]).runs
-    clusters = {"a": 24, "b": 24, "c": 9, "d": 24}
+    clusters = {"a": 24, "b": 24, "c": 9, "d": 24, "e": 24}
     of = {
-        model: SimpleNamespace(number=lambda key, n=n: Number(0, clusters=n))
+        model: SimpleNamespace(number=lambda key, n=n: Number(0, 1, -2, 2, n))
         for model, n in clusters.items()
     }
     monkeypatch.setattr(leaderboard, "pair_p", lambda *_: 0.001)
     column = leaderboard._column(runs[0].metric("gap"), runs, of)
     ranks = {model: entry.rank for model, entry in column.entries.items()}
-    assert ranks == {"a": (1, 1), "b": None, "c": None, "d": (2, 2)}
+    assert ranks == {"a": (1, 1), "b": None, "c": None, "d": (2, 2), "e": None}
 
 
 def test_a_json_line(tmp_path):
