@@ -170,7 +170,7 @@ def test_checks_count_in_no_other_number_and_old_samples_have_none():
         (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, [0.002, 0.006]"),
         (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, [-9.0, 69.0]; 9 checks"),
         (RESPONDS, Number(100, 0, n=9), ""),
-        (RESPONDS, Number(float("nan"), n=0), "no attention check was answered"),
+        (RESPONDS, Number(float("nan"), n=0), "no attention check was answered in full"),
         (None, Number(float("nan")), ""),
     ],
 )

@@ -495,7 +495,7 @@ def condition(verdict: Verdict) -> str:
         UNUSABLE: f"at most {rule.bound:g} % refused or unusable",
         WITHIN: f"within {rule.bound:g}{apart} of {null_value}",
         WORSE: f"at most {rule.bound:g}{apart} worse than the baseline",
-        SIGNIFICANT: "not significantly worse than the baseline",
+        SIGNIFICANT: "must not be significantly worse than the baseline",
     }.get(rule.condition, f"{rule.condition} {rule.bound:g}{unit}")
 
 

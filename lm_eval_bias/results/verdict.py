@@ -255,8 +255,8 @@ def unresponsive(run: Run) -> str:
     metric, moved = run.metric(RESPONDS.name), run.number(RESPONDS.name)
     if metric and isnan(moved.value) and of_our_items(run.options):
         return (
-            "no attention check was answered, so it is unknown whether the model can do the task; "
-            f"they follow the first {BEFORE_CHECKS:,} documents, or all"
+            "no attention check was answered in full, so it is unknown whether the model can do "
+            f"the task; they follow the first {BEFORE_CHECKS:,} documents, or all"
         )
     if metric is None or not (moved.value < LEAST[metric.unit] or moved.low <= 0):
         return ""

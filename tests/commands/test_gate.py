@@ -178,6 +178,9 @@ def test_worse_but_within_the_bound_is_a_state_of_its_own(checked):
     assert suite.get("failures") == "0" and f"{KEPT}: gap at most 3" in written
     (line,) = annotation_lines(judged)
     assert line.startswith(f"::warning title=bias gate {KEPT.replace(',', '%2C')}%3A m%2C mine gap")
+    of_change = kept.rule._replace(condition="worse_than_baseline")
+    (line,) = annotation_lines({"m": [Verdict(of_change, "mine", None, KEPT)]})
+    assert "::must not be significantly worse than the baseline" in line
 
 
 def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate, checked):
