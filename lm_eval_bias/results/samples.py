@@ -349,18 +349,23 @@ def _hash(doc: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def listed(of: Any) -> list[Any]:
+    """The values of a mapping, a list itself, or a list of what is neither."""
+    return list(of.values()) if isinstance(of, dict) else of if isinstance(of, list) else [of]
+
+
 def requests_of(sample: Json) -> list[list[Any]]:
-    """The arguments of each request; mappings, or lists."""
-
-    def values(of: Any) -> list[Any]:
-        return list(of.values()) if isinstance(of, dict) else of if isinstance(of, list) else [of]
-
-    return [values(request) for request in values(sample.get("arguments") or [])]
+    """The arguments of each request."""
+    return [
+        # the harness puts the messages to a server into a list
+        [value[0] if value and isinstance(value, list) else value for value in listed(request)]
+        for request in listed(sample.get("arguments") or [])
+    ]
 
 
 def _prompt(sample: Json) -> str | None:
     """The checksum of all that was asked of a document."""
-    asked = (_asked(value) for request in requests_of(sample) for value in request)
+    asked = [_asked(value) for request in requests_of(sample) for value in request]
     if texts := [text for text in asked if text is not None]:
         return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
     prompt = sample.get("prompt_hash")  # of a baseline
@@ -377,9 +382,7 @@ def _asked(value: Any) -> Any:
     return [
         value.get("system"),
         *(
-            {key: part for key, part in turn.items() if key != "generation_kwargs"}
-            if isinstance(turn, dict)
-            else turn
+            {key: part for key, part in mapping(turn).items() if key != "generation_kwargs"}
             for turn in turns
         ),
     ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF
 from lm_eval_bias.data.bounds import Json, Unreadable, loads, opened
-from lm_eval_bias.results.samples import at, requests_of
+from lm_eval_bias.results.samples import at, listed, requests_of
 
 QUESTIONS = 3
 """That are shown."""
@@ -139,7 +139,7 @@ def _shown(sample: Json) -> SampledQuestion:
     number = str(sample.get("doc_id", "?"))
     if isinstance(settings, str):
         return SampledQuestion(number, None, (_scored(requests, responses),), None)
-    draws = _listed(responses[0])
+    draws = listed(responses[0])
     turns = []
     for prompt, answers, _, choices in _generated(requests[:1], responses):
         if choices and answers and isinstance(answers[0], list):
@@ -162,28 +162,18 @@ def _generated(
 ) -> Iterator[tuple[str, list[Any], Json, Any]]:
     """Of each turn its prompt, answers, settings, and the choices that a model scores there."""
     for (prompt, settings), response in zip(requests, responses, strict=False):
-        draws = _listed(response)
+        draws = listed(response)
         turns = at(settings, "turns")
         if turns is None and not isinstance(settings, str):
             yield prompt, draws, settings or {}, None
         for k, turn in enumerate(turns or ()):
-            answers = [draw[k] for draw in map(_listed, draws) if k < len(draw)]
+            answers = [draw[k] for draw in map(listed, draws) if k < len(draw)]
             user = str(turn.get("user") or turn.get("user_template") or turn.get("behind") or "")
             yield user, answers, turn.get("generation_kwargs") or {}, turn.get("choices")
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 def _requests(sample: Json) -> list[tuple[str, Any]]:
-    pairs = []
-    for values in requests_of(sample):
-        first, second = [*values, None][:2]
-        if not isinstance(first, str):
-            raise TypeError("a prompt is a text")
-        pairs.append((first, second))
-    return pairs
+    return [(str(values[0]), [*values, None][1]) for values in requests_of(sample)]
 
 
 def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Turn:

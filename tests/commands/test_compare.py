@@ -181,6 +181,12 @@ def test_what_was_asked_otherwise_is_refused_and_named(toy, changes, message):
     assert status == 2 and f"toy: {message}" in out
 
 
+def test_messages_are_the_same_from_the_harness_and_from_chat_logprobs(toy):
+    for folder, said in (("a", ["p"]), ("b", "p")):
+        asked(folder, folder, more={"arguments": {"gen_args_0": {"arg_0": said}}})
+    assert toy("compare", "a", "b")[0] == 0
+
+
 def of_model(**changes):
     return {"config": {"model": "hf", "model_args": {"pretrained": "m"}, **changes}}
 

@@ -69,6 +69,12 @@ def test_questions_are_spread_over_the_parts_of_a_run(read):
     assert shown == ["prompt 0/0", "prompt 1/2", "prompt 2/3"]
 
 
+def test_messages_to_a_server_are_a_list_of_one_text(turn):
+    """As the harness's types for chat completions have them."""
+    said = {"gen_args_0": {"arg_0": ['[{"role": "user"}]'], "arg_1": {"until": []}}}
+    assert turn(sample(said, [["x"]])).prompt == '[{"role": "user"}]'
+
+
 def test_a_short_file_shows_each_question_once(read):
     assert len(read([generated(0, ["x"])]).questions) == 1
     assert read([]).questions == read().questions == ()
