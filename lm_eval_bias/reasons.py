@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED, plain, spelled
-from lm_eval_bias.data.bounds import Json, lines, loads
+from lm_eval_bias.data.bounds import Json, json_of, lines, loads
 from lm_eval_bias.measure import CHECK, mean
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
@@ -61,7 +61,8 @@ def _mention(named: str) -> re.Pattern[str]:
 def answers(files: list[Path], item: str) -> DataFrame:
     """A row for each answer with reasons to a question whose items contain `item`: group, items,
     style, round, and text, the reasons. UsageError for other files, several models, or none."""
-    models = {str(samples.model_name(run)) for run in map(samples.results_of, files) if run}
+    runs = [json_of(path) for path in map(samples.results_file, files) if path]
+    models = {str(samples.model_name(samples.mapping(run))) for run in runs}
     if len(models) > 1:
         raise UsageError("give the samples of one model, not of " + " and ".join(sorted(models)))
     found = list[Json]()

@@ -3,12 +3,14 @@ numbers could not be computed."""
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from lm_eval_bias import catalogue, writing
 from lm_eval_bias.commands import finished
 from lm_eval_bias.results import merged, table
 from lm_eval_bias.results.escape import clean, shortened
+from lm_eval_bias.results.runs import without_results
 from lm_eval_bias.show import exhibited
 
 DESCRIPTION = """Print a task's numbers over the samples of several runs (--log_samples) on
@@ -35,6 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
     files = arguments.files
     content = merged.merged(task, files)
+    for file in files:
+        for note in without_results(file):
+            print(note, file=sys.stderr)
     documents = content["n-samples"][task.name]["effective"]
     print(f"{task.name}: {documents:,} documents of {len(files)} file{'s' * (len(files) > 1)}")
     if missing := content["missing"]:

@@ -12,6 +12,7 @@ from lm_eval_bias.results.samples import (
     at,
     date_of,
     in_order,
+    mapping,
     numbers_of,
     of_tasks,
     part_of,
@@ -27,9 +28,7 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
     Under "missing" stand the parts that no run asked. UsageError for files that do not belong
     together.
     """
-    contents = {
-        path: content for path in files if (content := results_of(path, task.name)) is not None
-    }
+    contents = {path: content for path in files if (content := results_of(path, task.name))}
     for content in contents.values():
         if stopped := at(content, "configs", task.name, "stopped"):
             raise UsageError(stopped)
@@ -41,8 +40,8 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
                 f"{run.results} and {other} in {runs[0].results}"
             )
     first = of_tasks(next(iter(contents.values()), {}), [task.name])
-    config = first["configs"].get(task.name, {})
-    written = config.get("metadata") or {}
+    config = mapping(first, "configs", task.name)
+    written = mapping(config, "metadata")
     used, documents = run_options(task, written), in_order(task, files)
     try:
         cells = numbers_of(task, documents, used)

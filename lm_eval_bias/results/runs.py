@@ -43,6 +43,7 @@ from lm_eval_bias.results.samples import (
     model_name,
     numbers_of,
     part_of,
+    results_file,
     template_name,
     thinking,
 )
@@ -367,7 +368,7 @@ def _read(
     for path, place in files(places, unread):
         name = DATED.match(path.name)
         if name and name["kind"] == "jsonl":
-            notes += _without_results(path)
+            notes += without_results(path)
             continue
         try:
             if not (name or path.name == UNDATED or path in given or _is_ours(path)):
@@ -648,19 +649,16 @@ def _run(
 
 def without_numbers(task: Task, samples: Path, results: Json) -> Run:
     """The run of a sample file, as it was asked."""
-    path = samples.with_name(f"results_{date_of(samples)}.json")
-    return _run(path, task.name, results, task, (samples,))
+    return _run(results_file(samples) or samples, task.name, results, task, (samples,))
 
 
-def _without_results(samples: Path) -> list[str]:
+def without_results(samples: Path) -> list[str]:
     """A note of a sample file whose results are missing."""
-    dated = f"*_{date_of(samples)}.json"
-    if any(one for end in ("", GZ) for one in samples.parent.glob(f"{dated}{end}")):
-        return []
-    return [
+    note = (
         f"{samples}: its results file is not beside it, so its model and options are not known; "
         "put both into one folder"
-    ]
+    )
+    return [] if results_file(samples) else [note]
 
 
 def _short(identity: str, depth: int = 1) -> str:

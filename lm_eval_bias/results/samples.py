@@ -153,20 +153,19 @@ def date_of(path: Path) -> str:
     return name["date"] if name else ""
 
 
-def results_of(samples: Path, task: str = "") -> Json | None:
-    """The results file of a sample file; None if it is not beside it. task: by default that of its
-    name. UsageError for results without the task."""
-    name = DATED.match(samples.name)
-    if name is None:
-        return None
-    task = task or name["stem"].removeprefix("samples_")
-    for path in (samples.with_name(f"results_{name['date']}.json{end}") for end in ("", GZ)):
-        if path.is_file():
-            results: Json = json_of(path)
-            if not isinstance(at(results, "configs", task), dict):
-                raise UsageError(f"{path}: not a results file of {task}")
-            return results
-    return None
+def results_file(samples: Path) -> Path | None:
+    """The results file of a sample file; None if it is not beside it."""
+    names = [f"*_{date}.json{end}" for end in ("", GZ) if (date := date_of(samples))]
+    return next((path for name in names for path in samples.parent.glob(name)), None)
+
+
+def results_of(samples: Path, task: str) -> Json | None:
+    """What stands there. UsageError for results without the task."""
+    path = results_file(samples)
+    results: Json | None = json_of(path) if path else None
+    if path and not mapping(results, "configs", task):
+        raise UsageError(f"{path}: not a results file of {task}")
+    return results
 
 
 def of_tasks(results: Json, tasks: Collection[str]) -> dict[str, Any]:

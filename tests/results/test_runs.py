@@ -296,10 +296,13 @@ def test_a_part_is_no_run_and_a_note_says_what_puts_parts_together(tmp_path):
     ]
 
 
-def test_what_merge_wrote_is_read(tmp_path):
-    """Beside its parts, of which no note complains: three events of 36 documents."""
+@pytest.mark.parametrize("stem", ["results", "mine"])
+def test_what_merge_wrote_is_read(tmp_path, stem):
+    """Beside its parts, of which no note complains: three events of 36 documents. `--output_path
+    mine.json` names the results."""
     for part in (1, 2, 3):
-        shard(tmp_path, part, minutes=part)
+        path = shard(tmp_path, part, minutes=part)
+        path.rename(path.with_name(path.name.replace("results", stem)))
     run = only(found := merged(tmp_path))
     text = run.results.read_text()
     assert "NaN" not in text and "Infinity" not in text
@@ -310,7 +313,7 @@ def test_what_merge_wrote_is_read(tmp_path):
     assert run.numbers["events", None].value == 3 and len(run.samples) == 3
 
 
-def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
+def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
     """Two of three parts of 36 documents each; a run of which a limit left most; a part whose
     results are gone."""
     for part in (1, 3):
@@ -322,8 +325,10 @@ def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path):
     assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings
     shard(tmp_path / "alone", 1, minutes=1).unlink()
     shard(tmp_path / "alone", 2, minutes=2)
+    assert not capsys.readouterr().err
     run = only(merged(tmp_path / "alone"))
     assert run.n == 72 and run.of is None
+    assert capsys.readouterr().err.count("its results file is not beside it") == 1
 
 
 def test_samples_of_another_version_are_not_counted_anew(tmp_path, capsys):
