@@ -70,7 +70,7 @@ def answers(files: list[Path], item: str) -> DataFrame:
         for number, line in lines(path):
             try:
                 found += _answers(loads(line), item)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, LookupError, TypeError) as error:
                 raise UsageError(
                     f"{path}, line {number}: no answer in words about a group; give logged samples"
                 ) from error
@@ -87,7 +87,7 @@ def _answers(sample: Json, item: str) -> Iterator[Json]:
     about = {key: str(doc[key]) for key in ("group", "items", "style", "round")}
     if item not in about["items"] or doc.get(CHECK):
         return
-    prompt = sample["arguments"]["gen_args_0"]["arg_0"]
+    prompt = samples.requests_of(sample)[0][0]
     for answer, read in zip(sample["resps"][0], sample["filtered_resps"][0], strict=True):
         if read not in (REFUSED, CUT_OFF) and (
             text := reasons(without_reasoning(answer) or "", doc["text"], prompt)

@@ -181,6 +181,7 @@ def test_attention_checks_and_refused_answers_are_no_answers_about_groups(tmp_pa
     lines = [{**SAID[2], "doc": {"check": None, **doc}} for doc in documents if doc["item"] == ITEM]
     checks = [line for line in lines if line["doc"]["check"]]
     assert checks and len(answers([write(tmp_path, lines)], "economic")) == len(lines) - len(checks)
+    lines[2]["arguments"] = {"gen_args_0": {"arg_0": ['[{"role": "user"}]']}}  # of a chat API
     lines[0]["filtered_resps"], lines[1]["filtered_resps"] = [[REFUSED]], [[CUT_OFF]]
     found = answers([write(tmp_path, lines)], "economic")
     assert len(found) == len(lines) - len(checks) - 2
