@@ -231,6 +231,12 @@ MISTAKES = [
     (lambda runs: leb.read("nowhere"), "nowhere is not there; give"),
     (lambda runs: runs.records("hbb"), "no run has the task 'hbb'; did you mean hbb_ci?"),
     (lambda runs: runs.records(None), "expected one of"),
+    (
+        lambda runs: runs._replace(runs=[run._replace(samples=()) for run in runs.runs]).records(
+            "hbb_ci"
+        ),
+        "hbb_ci has no file of samples; lm_eval --log_samples writes it",
+    ),
     (lambda runs: leb.compare(runs, "base", "tund"), "did you mean tuned?"),
     (lambda runs: leb.compare(runs, "base", "base"), "compared with itself"),
     (lambda runs: leb.compare(runs, None, "base"), "no run is of that model"),

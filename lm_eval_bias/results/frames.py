@@ -61,7 +61,7 @@ def records(runs: Runs, task: str) -> pd.DataFrame:
     for run in _variants(runs.of_task(task)):
         known = runs.known.get(task)
         if known is None or not run.samples:
-            lacks = "samples; run it with --log_samples" if known else "a measure here"
+            lacks = "file of samples; lm_eval --log_samples writes it" if known else "measure here"
             raise UsageError(f"{run.results}: {task} has no {lacks}")
         for document in samples.in_order(known, run.samples):
             first = {**_of_run(run), "document": document.place}
