@@ -454,9 +454,9 @@ class PrefixLM(HFModel):
     def _as_hf_splits(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         if context:
             return self._encode_pair(context, continuation)
-        tokens = self.tok_encode(continuation)
+        tokens = self.tok_encode(continuation, add_special_tokens=False)
         prefix = self.prefix_token_id
-        return ([prefix], tokens) if tokens[0] != prefix else (tokens[:1], tokens[1:])
+        return [prefix], tokens[1:] if tokens[0] == prefix else tokens
 
     def _room(self, sweep: Sweep, limit: int) -> int:
         row = self._row_limit - len(sweep.path)

@@ -248,6 +248,15 @@ def test_rounding_is_no_difference():
     assert np.isfinite(values(shared, COMMAS)).all() and shared.runs_as_hf is None
 
 
+def test_another_first_token_than_the_tokenizer_s_is_no_difference():
+    tokenizer = tiny.tokenizer()
+    tokenizer.add_bos_token = True
+    options = {"tokenizer": tokenizer, "prefix_token_id": 257}
+    model, requests = tiny.model("Llama"), asked("loglikelihood", ("", "sun"))
+    expected = values(hf(model, **options), requests)
+    assert values(prefix(model, **options), requests) == tiny.near(expected)
+
+
 # ---- Continuations that the tokenizer merges into their context
 
 
