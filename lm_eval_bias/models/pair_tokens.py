@@ -45,11 +45,10 @@ def encode_pairs(
         encoded = _encoded(encoder, [pairs[i] for i in part], prefix, bos, merged, whole)
         inputs: dict[bytes, bytes] = {}
         for i, (context, continuation) in zip(part, encoded, strict=True):
-            assert context
-            if not 0 < len(continuation) <= 4 * max_length:
+            if not context or not 0 < len(continuation) <= 4 * max_length:
                 raise UsageError(
-                    f"a continuation has {len(continuation) // 4} tokens; the model takes 1 to "
-                    f"{max_length}"
+                    f"{pairs[i]}: the context has {len(context) // 4} tokens and the continuation "
+                    f"{len(continuation) // 4}; the model takes 1 or more, and 1 to {max_length}"
                 )
             both = context + continuation
             too_long += len(both) > 4 * (max_length + 1)

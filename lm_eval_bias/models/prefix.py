@@ -132,21 +132,19 @@ class PrefixLM(HFModel):
                 raise Unsupported("is an encoder-decoder")
             self._tree = TreeModel(self.model)
             with self._autocast():
-                trial = self._pack_size(1, "texts").fit(lambda _: check(self._tree))
+                per_token, vocabulary = self._pack_size(1, "texts").fit(lambda _: check(self._tree))
         except UsageError:
             raise
         except Exception as error:
-            if isinstance(error, Unsupported):
-                self._run_as_hf(str(error))
-            else:
-                self._run_as_hf("cannot read several texts in one pass")
-                logger.debug("hf-prefix: %s", brief(error))
+            known = isinstance(error, Unsupported)
+            self._run_as_hf(str(error) if known else "cannot read several texts in one pass")
+            logger.debug("hf-prefix: %s", brief(error))
             self._never_shared = True
             return
-        cuda = self.device.type == "cuda"
-        free = torch.cuda.mem_get_info(self.device)[0] if cuda else virtual_memory().available
+        free = virtual_memory().available
+        if self.device.type == "cuda":
+            free = torch.cuda.mem_get_info(self.device)[0]
         self._encoder = Encoder(self.tokenizer, self.add_bos_token)
-        per_token, vocabulary = trial
         self._held_tokens = int(free / 4 / per_token)
         self._most_reads = self._logit_rows(vocabulary)
         self._config = self.model.config.get_text_config(decoder=True)
@@ -208,7 +206,7 @@ class PrefixLM(HFModel):
         try:
             self._recheck(share(requests, answered, disable_tqdm))
         except Exception as error:
-            if is_stop(error):
+            if isinstance(error, UsageError) or is_shortage(error):
                 raise
             if not self._lower_row_limit():
                 self._give_up(error, method, requests, answers)
@@ -483,8 +481,7 @@ class PrefixLM(HFModel):
         """The log-probabilities of tokens, and whether each is the likeliest. row (ascending),
         token: shape (n,)."""
         # A few rows fit into the cache of a CPU.
-        on_cpu = logits.device.type == "cpu"
-        at_once = 8 if on_cpu else max(64, 2**28 // (4 * logits.shape[1]))
+        at_once = 8 if logits.device.type == "cpu" else max(64, 2**28 // (4 * logits.shape[1]))
         values, matches = np.zeros(len(row)), np.zeros(len(row), dtype=bool)
         for first in range(0, len(logits), at_once):
             here = _between(row, first, first + at_once)
@@ -651,13 +648,14 @@ class PrefixLM(HFModel):
         too_long = 0
         for i, (most, until, strategy) in enumerate(chosen):
             tokens, room = encoded[texts[i]], self.max_length - most
-            whole = min(lengths[i], self.max_length)
-            if strategy is None or most <= 0 or not tokens or whole > limit:
+            fits = min(lengths[i], self.max_length) <= limit
+            if strategy is None or most <= 0 or not tokens or not fits:
                 continue
-            assert room > 0, (
-                f"max_gen_toks={most} leaves no room for a prompt: the model reads "
-                f"{self.max_length} tokens at most. Set a smaller one in --gen_kwargs"
-            )
+            if room <= 0:
+                raise UsageError(
+                    f"max_gen_toks={most} leaves no room for a prompt: the model reads "
+                    f"{self.max_length} tokens at most. Set a smaller one in --gen_kwargs"
+                )
             too_long += len(tokens) > 4 * room
             seed = seeds[i] if strategy.sampled else None
             prompts[i] = Prompt(tokens[-4 * room :], most, until, strategy, seed)
@@ -668,7 +666,6 @@ class PrefixLM(HFModel):
         return prompts
 
     def _settings(self, given: Any, eos: str) -> tuple[int, tuple[str, ...], Strategy | None]:
-        assert isinstance(given, dict), f"generation_kwargs are no dict: {given!r}"
         kwargs = dict(normalize_gen_kwargs(given, self.max_gen_toks))
         most = kwargs.pop("max_gen_toks")
         until = handle_stop_sequences(kwargs.pop("until"), eos=eos)
@@ -715,10 +712,6 @@ class PrefixLM(HFModel):
                 kwargs,
             )
         return strategy
-
-
-def is_stop(error: Exception) -> bool:
-    return isinstance(error, UsageError) or is_shortage(error)
 
 
 def _seeds(requests: Sequence[Instance]) -> list[int | None]:

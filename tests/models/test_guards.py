@@ -3,6 +3,7 @@
 import pytest
 
 from lm_eval_bias.usage import UsageError
+from tests.mistakes import refused
 from tests.models import tiny
 from tests.models.classifiers import entailment
 from tests.models.tiny_masked import masked
@@ -102,3 +103,15 @@ def test_settings_of_answers_that_hf_refuses(settings):
         return lm.generate_until(tiny.asked("generate_until", ("so:", settings)))
 
     assert_refused_alike(lambda: ask(hf()), lambda: ask(prefix()))
+
+
+@pytest.mark.parametrize(
+    "method, arguments, says",
+    [
+        ("generate_until", ("so:", {"until": [], "max_gen_toks": 64}), "max_gen_toks=64 leaves no"),
+        ("loglikelihood", (" ", "yes"), "the context has 0 tokens"),
+    ],
+)
+def test_a_request_without_room_or_context_is_refused_by_a_sentence(method, arguments, says):
+    with refused(says):
+        getattr(prefix(), method)(tiny.asked(method, arguments))
