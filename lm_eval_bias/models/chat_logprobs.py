@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from lm_eval.api.model import hash_args
 from lm_eval.models.openai_completions import LocalChatCompletion, LocalCompletionsAPI
+from lm_eval.models.utils import postprocess_generated_text
 from tqdm import tqdm
 
 from lm_eval_bias.answers.reasoning import without_reasoning
@@ -174,9 +175,8 @@ class ChatLogprobs(LocalChatCompletion):
             settings = deepcopy(requests[i].args[1])
             reply = await self.call(self._create_payload(messages[i], gen_kwargs=settings))
             content = reply.text or (reply.thought and f"<think>{reply.thought}")
-            choice = {"index": 0, "message": {"content": content}}
-            [texts[i]] = self.parse_generations({"choices": [choice]})
-            if texts[i] is not None:
+            if content is not None:
+                texts[i] = postprocess_generated_text(content, None, self.think_end_token)
                 self.cache_hook.add_partial("generate_until", requests[i].args, texts[i])
 
         self._ask_each([i for i, text in enumerate(texts) if text is None], ask, disable_tqdm)

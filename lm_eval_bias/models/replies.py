@@ -133,7 +133,8 @@ class Reply(NamedTuple):
         """Raises ValueError that says what is wrong, Malformed among them. What the answer takes
         counts as unsaid where it cannot be."""
         reply = loads(text)
-        if FIRST_CHOICE.checked(reply) is None:
+        choice = FIRST_CHOICE.checked(reply)
+        if not choice or choice.get("error"):  # OpenRouter's, of a model that broke off
             raise Malformed("no choices")
         answer = TEXT.checked(reply)
         if isinstance(answer, list):

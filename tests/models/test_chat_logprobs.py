@@ -375,6 +375,7 @@ def zipped(content):
         Raw(500, b"down"),
         Raw(200, b'{"choices": [{"ind'),
         Raw(200, b'{"error": "no provider"}'),
+        Raw(200, b'{"choices": [{"error": {"code": 502}, "message": {"content": ""}}]}'),
         Raw(200, b" " * 70_000),
         zipped(b" " * 70_000),
         Raw(200, b"no gzip", {"Content-Encoding": "gzip"}),
