@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Iterable, Sequence
 from math import exp, inf, log
@@ -109,7 +110,8 @@ class Top(NamedTuple):
 def _bytes(token: Any) -> bytes:
     numbers, text = BYTES.checked(token), TOKEN.checked(token) or ""
     try:
-        return bytes(numbers or text.encode())
+        # LMDeploy writes the blanks of a token as its vocabulary does
+        return re.sub("Ġ|▁".encode(), b" ", bytes(numbers or text.encode()))
     except (TypeError, ValueError):  # not whole numbers from 0 to 255
         raise Malformed(f"bytes is {reprlib.repr(numbers)}") from None
 

@@ -213,6 +213,8 @@ HIDDEN = {"Ent": 0.5, "N": 0.125, "x": 0.0625, "Ne": 0.03125}
         # a blank or a bracket is a spelling, a capital if asked for
         (Server(SPELLED), {}, {"a": 0.5, "b": 0.1875}),
         (Server(SPELLED), {"ignore_case": True}, {"a": 0.53125, "b": 0.1875}),
+        # as LMDeploy writes a blank: of the vocabulary of GPT-2 and of Llama 2
+        (Server({"a": 0.25, "Ġa": 0.5, "▁b": 0.125}), {}, {"a": 0.75, "b": 0.125}),
         # 0.96875 is shown
         (
             Server({"a": 0.75, "b": 0.125, "x": 0.09375}),
