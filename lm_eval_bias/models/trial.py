@@ -73,8 +73,9 @@ def rounded(model: Any, seed: int) -> AbstractContextManager[Any]:
     rng = np.random.default_rng(seed)
 
     def change(_: Any, __: Any, values: Tensor) -> Tensor:
-        sign = torch.as_tensor(rng.choice([-1, 1], values.shape))
-        return values * (1 + torch.finfo(values.dtype).eps * sign.to(values))
+        sign, kind = torch.as_tensor(rng.choice([-1, 1], values.shape)), values.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else values.dtype
+        return values * (1 + torch.finfo(dtype).eps * sign.to(values))
 
     hook: AbstractContextManager[Any] = model.get_input_embeddings().register_forward_hook(change)
     return hook

@@ -81,7 +81,9 @@ def test_half_precision_stays_within_its_own_noise(options, exact):
 
 
 def test_mixed_precision_is_used(llama, exact):
-    rough = values(prefix(llama, mixed_precision_dtype="bfloat16"))
+    shared = prefix(llama, mixed_precision_dtype="bfloat16")
+    rough = values(shared)
+    assert shared.runs_as_hf is None
     assert 1e-3 < max(abs(rough - exact)) < 5
 
 
