@@ -172,9 +172,8 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
     key = metric.name, None
     those = [run for run in runs if key in run.numbers]
     entries = {
-        run.model: Entry(number, run.range_text(metric), kind(run, metric, number))
+        run.model: Entry(own := run.numbers[key], run.range_text(metric), kind(run, metric, own))
         for run in those
-        for number in [run.numbers[key]]
     }
     column = Column(metric, entries)
     if not replicated or direction(metric) is None or not measured(metric):
@@ -182,8 +181,10 @@ def _column(metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Colu
     runs_of = [replicated[run.model] for run in those]
     values = np.array(
         [
-            nan if unusable(run, own.number(key)) else badness(run.numbers[key].value, metric)
-            for run, own in zip(those, runs_of, strict=True)
+            nan
+            if unusable(run, number._replace(clusters=own.number(key).clusters))
+            else badness(number.value, metric)
+            for run, own, (number, *_) in zip(those, runs_of, entries.values(), strict=True)
         ]
     )
     ranked = np.flatnonzero(np.isfinite(values))
