@@ -12,12 +12,10 @@ _LABELS = Labels(
     _WORDS["labels"], verbs=r"(?:entail|contradict)(?:s|ed)?(?: .*)?", neither="neutral"
 )
 _NAMED = re.compile(_LABELS.either)
-_EXAMPLES = re.compile(_WORDS["question"]["examples"])
-_REPEATED = re.compile(_WORDS["question"]["repeated"])
-_NEXT_PAIR = re.compile(_WORDS["question"]["next_pair"])
+_EXAMPLES, _REPEATED, _NEXT_PAIR = map(re.compile, _WORDS["question"].values())
 _STATED = re.compile(_WORDS["glosses"]["stated"])
-_UNSAID = re.compile(rf"(?i)\b{_WORDS['glosses']['unsaid']}\b")
-_NOT_INFERRED = re.compile(rf"(?i){_WORDS['glosses']['not_inferred']}")
+_UNSAID = re.compile(_WORDS["glosses"]["unsaid"], re.IGNORECASE)
+_NOT_INFERRED = re.compile(_WORDS["glosses"]["not_inferred"], re.IGNORECASE)
 _LONG = 30  # words, beyond which "unknown" alone says nothing of the pair
 _PAIR = re.compile(
     r"(?i)\b(?:premise|hypothes[ie]s|statements?|inference|information|sentences?)\b"
