@@ -10,10 +10,8 @@ from .vocabulary import patterns
 NEUTRALITY = "neutrality"
 _WORDS = patterns("affect")
 _AFFECT = Labels(_WORDS["labels"])
-_ECHO = re.compile(_WORDS["question"]["echo"])
-_WITH_SLASH = re.compile(_WORDS["question"]["with_slash"])
+*_, _ECHO, _WITH_SLASH, _UNDECIDED = map(re.compile, _WORDS["question"].values())
 _HASHTAGS = re.compile(r"(?m)(?<=\w) +#\w.*")
-_UNDECIDED = re.compile(rf"\b{_WORDS['question']['undecided']}")
 
 
 def affect(text: str) -> str:

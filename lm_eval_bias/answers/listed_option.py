@@ -328,7 +328,8 @@ _DENIED_BEFORE = (
     r"(?<!the )only (?:[\w']+ ){1,5}(?:would|could|might|may) \w+|"
     r"(?:not|\w{1,9}n't|wonder|question)(?: \w+){0,2} why (?:[\w']+ ){1,4}(?:would|should|might) "
     r"\w+|"
-    r"stereotyp\w+ (?:answer|choice|option)(?: (?:is|would be))?)(?: (?:the|by))?[^\w,]*$|"
+    r"stereotyp\w+ (?:(?:answer|choice|option)(?: (?:is|would be))?|is|would be))(?: (?:the|by))?"
+    r"[^\w,]*$|"
     r"\[ ?\]\W*$|\bif (?!i\b|you\b|we\b|one\b|forced|pressed)"
 )
 _IS = (
@@ -389,7 +390,8 @@ _LEADS = (
     r"[:=,]\W*(?:(?:so|then|but)\W+)?$| - \W*$|\[x\]\W*$"
 )
 _LED = (
-    rf"[^\w=]*$|(?!\W{{0,3}}{_VERB})\W{{0,3}}[,;:(.)\]}}-](?!\W*\d)|"
+    rf"[^\w=]*$|(?!\W{{0,3}}(?:{_VERB}|(?:describe|depict|portray|mention|present|suggest)s\b(?!"
+    r"[^.\n]{0,40}\b(?:more|most|best|better|likely|right)\b)))\W{0,3}[,;:(.)\]}-](?!\W*\d)|"
     r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|"
     r"and not|given|if)\b"
 )

@@ -13,9 +13,7 @@ _LABELS = Labels(
 )
 _NAMED = re.compile(_LABELS.either)
 _EXAMPLES, _REPEATED, _NEXT_PAIR = map(re.compile, _WORDS["question"].values())
-_STATED = re.compile(_WORDS["glosses"]["stated"])
-_UNSAID = re.compile(_WORDS["glosses"]["unsaid"], re.IGNORECASE)
-_NOT_INFERRED = re.compile(_WORDS["glosses"]["not_inferred"], re.IGNORECASE)
+_STATED, _UNSAID, _NOT_INFERRED = map(re.compile, _WORDS["parts"].values())
 _LONG = 30  # words, beyond which "unknown" alone says nothing of the pair
 _PAIR = re.compile(
     r"(?i)\b(?:premise|hypothes[ie]s|statements?|inference|information|sentences?)\b"
