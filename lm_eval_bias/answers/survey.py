@@ -111,6 +111,18 @@ _OVERALL = (
     r"(?:(?<=[.!?;] )|^\W*)(?:the )?overall\b(?! (?:average|mean|sum|total))"
 )
 _LABEL = r"(?:my |the |final |assigned |given |group |general )*(?:rating|score|answer|note)\b"
+# "Competence: 4", where warmth is asked; the traits of two dimensions
+_TRAITS = (
+    r"warm\w*|toleran\w+|good[ -]nature\w*|sincer\w+|friendl\w+|well[ -]intention\w*|"
+    r"trustworth\w+|socia(?:ble|bility)|honest\w*",
+    r"competen\w+|confiden\w+|independen\w+|competitive\w*|intelligen\w+|capab\w+|efficien\w+|"
+    r"skil\w+|assertive\w*",
+)
+_OTHERS = (
+    r"^\W*(?:‹\d+›\W*(?:for|of|on) |(?:i'd |i would |i )?(?:rate|score|put) |how |not |perceived )?"
+    r"(?:the |their |them's )?(?:{})(?: of them| rating| score)?(?: (?:is|as|at))?[^\w‹]{{1,9}}"
+    r"\d(?:\.\d)?"
+)
 _FIRST_WORD = r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)"
 
 
@@ -135,6 +147,9 @@ class _ItemNames:
         self.pattern = re.compile(
             rf"(?<!\w)(?<!\w-)(?<!\bnot )(?<!\bless )(?:{alternatives})(?!\w)"
         )
+        asked = plain(" ".join(named))
+        others = "|".join(trait for trait in _TRAITS if named and not re.search(trait, asked))
+        self.others = re.compile(_OTHERS.format(others or "(?!)"))
 
     def signed(self, text: str) -> str:
         """A text with ‹n› for the nth name."""
@@ -170,14 +185,18 @@ _LEAST = (
     r"(?:not|none|never|least|low\w*|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|"
     r"cold|bad|rarely))"
 )
+_DEGREE = (
+    r"(?:(?:none|not|low|high|(?:slight|moderate|fair|extreme|high|strong)ly|very|quite|rather|"
+    r"somewhat|a little) ){0,2}"
+)
 _HIGH = (
     r"(?:extremely|completely|always|most|high\w*|best|a lot|totally|fully|strongly agree|"
     r"very (?:much|positiv\w+|high|warm|good|often))"
 )
 _IS = r"\s*(?:=|:|-|is|being|means?|meaning|for|\()\s*\W?"
-_UP_TO = r"(?:(?:to|through|and|up to|[-,;]|\.\.\.)\s*)+"
 _GLOSSED = (  # "(1 = not at all to 5 = extremely)"
-    rf"\(?(?:\b(?:from|where|with) )?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?{_UP_TO}"
+    rf"\(?(?:\b(?:from|where|with) )?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?"
+    r"(?:(?:to|through|and|up to|[-,;]|\.\.\.)\s*)+"
     rf"%s{_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
 )
 _POINTS = r"[ -]?(?:point|star|pt)s?(?: likert| rating)?"
@@ -263,7 +282,7 @@ _TURNED = rules(
     {
         # "Friendly: quite friendly (4)", "a 4 for friendliness"
         r"(‹\d+›)([:=| -][^‹;.\d]*)\1": r"\1\2",
-        rf"(?<![:=|-] )(?<![:=|-])\b(?:an? |the )?({_N})\)? (?:for|on|in|at|as to|regarding)"
+        rf"(?<![:=|-] )(?<![:=|-])\b(?:an? |the )?({_N})\)? +(?:for|on|in|at|as to|regarding)"
         r"(?: (?:the|their|being|how|terms of|its)){0,4} (‹\d+›)": r"\2 = \1 ;",
     }
 )
@@ -362,7 +381,7 @@ class _SurveyReader:
         text = rewritten(self.names.phrase.sub("them", line.plain), _SIGNS)
         if re.search(_REDO, text):
             self.redone = len(self.claims)
-        text = rewritten(self.names.signed(text), _TURNED)
+        text = self.names.others.sub("", rewritten(self.names.signed(text), _TURNED))
         head, *parts = re.split(r"‹(\d+)›", text)
         if parts:
             self._read_items(head, parts)
@@ -390,7 +409,7 @@ class _SurveyReader:
 
     def _read_items(self, head: str, parts: list[str]) -> None:
         first = self.known.issuperset(words_in(head))
-        before = re.fullmatch(r"\W{0,5}([1-5](?:\.\d)?)\W{0,9}", head)
+        before = re.fullmatch(rf"\W{{0,5}}([1-5](?:\.\d)?)\W{{0,9}}{_DEGREE}", head)
         if before and not re.match(r"\s*[:=|-]\W*[\d#]", parts[1]):
             if len(parts) == 2:
                 item = self._item(int(parts[0]))
