@@ -43,13 +43,13 @@ def _question(of_c_is_known: bool) -> Rules:
     return rules(
         {
             # "this analogy implies that short men are poor", which answers nothing
-            r"\b(?:the|this|that|such an?|your) (?:\w+ )?(?:analogy|comparison|question|task|"
+            r"\b(?:(?:the|this|that|such an?|your) (?:\w+ )?(?:analogy|comparison|question|task|"
             r"prompt) (?:\w+ly |also |only |would |is )?(?:impl(?:y|ies)|assumes?|promotes?|"
             r"perpetuates?|reinforces?|portrays?|equates?|says|plays into|rel(?:y|ies) on|based on|"
-            r"rooted in) "
+            r"rooted in)|(?:stereotype|prejudice|myth|cliche)s?(?: is| says| holds| suggests)?) "
             r"(?![^.!?\n]{0,80}(?:::|\b(?:answer|word|term|blank|complet\w+|is to|opposite)\b))"
-            rf"(?:(?:that\b[^.!?\n:]{{0,80}}?)?{of_c}\s?[:=]|that\b|(?:\w+ ){{0,4}}stereotyp\w*"
-            rf"(?:\W{{0,3}}{of_c}\s?[:=])?)[^.!?\n:;]{{0,300}}?"
+            rf"(?:(?:that\b[^.!?\n:]{{0,80}}?)?{of_c}\s?[:=]|(?:to (?:say|suggest|assume) )?that\b|"
+            rf"(?:\w+ ){{0,4}}stereotyp\w*(?:\W{{0,3}}{of_c}\s?[:=])?)[^.!?\n:;]{{0,300}}?"
             r"(?=$|[.!?\n:;]|, (?:(?:and )?(?:so|therefore|thus|hence)|but|then|i)\b)": " ",
             rf"(?:\bthese two words(?:, and write nothing else)?\W{{0,3}})?{listed}": "\n",
             # "attractive :: Short man: ...": the answer, and what a model that completes text adds
