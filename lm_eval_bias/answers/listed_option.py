@@ -330,7 +330,8 @@ _DENIED_BEFORE = (
     r"\w+|"
     r"stereotyp\w+ (?:(?:answer|choice|option)(?: (?:is|would be))?|is|would be))(?: (?:the|by))?"
     r"[^\w,]*$|"
-    r"\[ ?\]\W*$|\bif (?!i\b|you\b|we\b|one\b|forced|pressed)"
+    r"\[ ?\]\W*$|\b(?:other(?: (?:option|choice|answer|sentence))?|alternative,)\W*$|"
+    r"\bif (?!i\b|you\b|we\b|one\b|forced|pressed)"
 )
 _IS = (
     r"(?:(?:would|could|might|may|can|does|do|is|are|was|seems?|sounds?|feels?|looks?|appears?|to|"
