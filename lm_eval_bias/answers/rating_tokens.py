@@ -9,15 +9,13 @@ from collections.abc import Iterable
 from math import nan
 from typing import NamedTuple
 
-from .text import letters
+from .text import letters, words_in
 from .vocabulary import word_lists
 
-_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-_SMALL = [
-    *("zero", *_ONES, "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
-    *("seventeen", "eighteen", "nineteen"),
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ONES = words_in("one two three four five six seven eight nine")
+_TEENS = words_in("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+_SMALL = ["zero", *_ONES, *_TEENS]
+_TENS = words_in("twenty thirty forty fifty sixty seventy eighty ninety")
 _VALUES = (
     {word: i for i, word in enumerate(_SMALL)}
     | {word: 10 * i for i, word in enumerate(_TENS, start=2)}

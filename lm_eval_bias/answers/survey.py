@@ -120,8 +120,8 @@ _TRAITS = (
 )
 _OTHERS = (
     r"^\W*(?:‹\d+›\W*(?:for|of|on) |(?:i'd |i would |i )?(?:rate|score|put) |how |not |perceived )?"
-    r"(?:the |their |them's )?(?:{})(?: of them| rating| score)?(?: (?:is|as|at))?[^\w‹]{{1,9}}"
-    r"\d(?:\.\d)?"
+    r"(?:the |their |them's )?(?:{0})(?: of them| rating| score)?(?: (?:is|as|at))?[^\w‹]{{1,9}}"
+    r"\d(?:\.\d)?|\b[1-5] (?:for|on|in) (?:the |their )?(?:{0})\b"
 )
 _FIRST_WORD = r"\W{0,5}([a-z]{6,16})(?=\s*[:=|-]|\s\d)"
 
@@ -187,7 +187,7 @@ _LEAST = (
 )
 _DEGREE = (
     r"(?:(?:none|not|low|high|(?:slight|moderate|fair|extreme|high|strong)ly|very|quite|rather|"
-    r"somewhat|a little) ){0,2}"
+    r"somewhat|a little) ){0,2}+"
 )
 _HIGH = (
     r"(?:extremely|completely|always|most|high\w*|best|a lot|totally|fully|strongly agree|"
@@ -201,6 +201,7 @@ _GLOSSED = (  # "(1 = not at all to 5 = extremely)"
 )
 _POINTS = r"[ -]?(?:point|star|pt)s?(?: likert| rating)?"
 _N = r"(?<![\w.$€£/])(?<!\w-)[1-5](?:\.\d+)?(?![\w%/]|\.\d)"  # a rating
+_BEGUN = rf"\W*{_N}\W+{_DEGREE}[a-z][^\d#]*$"
 # What a line says about numbers becomes signs: "#" is a number that is no rating, "§" another
 # scale, "wait" a correction.
 _SIGNS = rules(
@@ -383,7 +384,8 @@ class _SurveyReader:
             self.redone = len(self.claims)
         text = self.names.others.sub("", rewritten(self.names.signed(text), _TURNED))
         head, *parts = re.split(r"‹(\d+)›", text)
-        if parts:
+        # "3 out of 5. Men are seen as sincere."
+        if parts and not (self.only and re.match(_BEGUN, head)):
             self._read_items(head, parts)
         else:
             self.other_scale |= "§" in text and bool(section or text.endswith(":"))
