@@ -102,7 +102,12 @@ def dtype(results: Json) -> str:
     arguments = model_arguments(results)
     written = at(results, "config", "model_dtype") or arguments.get("dtype") or "unknown"
     keys = filter(_QUANTISED.search, arguments)
-    return " ".join([str(written).removeprefix("torch."), *(f"{k}={arguments[k]}" for k in keys)])
+    return " ".join(
+        [
+            str(written).removeprefix("torch."),
+            *(f"{k}={arguments[k]}" for k in keys if arguments[k]),
+        ]
+    )
 
 
 def is_tracked(results: Json) -> bool:

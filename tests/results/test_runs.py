@@ -225,8 +225,13 @@ def test_a_revision_is_another_model_and_without_a_name_the_arguments_tell(
 
 def test_arguments_as_text_are_those_of_a_mapping(tmp_path):
     """So `simple_evaluate(model_args="...")` keeps them."""
-    given = {"pretrained": "m", "load_in_4bit": True, "enable_thinking": True}
-    text = "pretrained=m,load_in_4bit=True,enable_thinking=True"
+    given = {
+        "pretrained": "m",
+        "load_in_4bit": True,
+        "load_in_8bit": False,
+        "enable_thinking": True,
+    }
+    text = "pretrained=m,load_in_4bit=True,load_in_8bit=None,enable_thinking=True"
     config = {"model": "hf", "model_dtype": "torch.float16"}
     for i, arguments in enumerate([given, text]):
         of_run = {**config, "model_args": arguments}
