@@ -3,7 +3,6 @@ printed, JUnit, GitHub."""
 
 import re
 import shutil
-import sys
 import xml.etree.ElementTree as ET
 from datetime import datetime
 from math import nan
@@ -332,16 +331,14 @@ CHANGES = {
 @pytest.mark.slow
 @pytest.mark.model
 def test_a_rounded_noisy_or_sham_model_does_not_fail_and_a_planted_one_does(
-    model_folder, tmp_path, gate, benchmark_named, monkeypatch
+    model_folder, tmp_path, gate, root
 ):
-    """Under a limit no rule passes, so what does not fail is inconclusive."""
+    """Under a limit no rule passes, so what does not fail is inconclusive. skin-sham: `planted.py
+    skin --sham --steps 60 --seed 1`, in half precision."""
     from torch import manual_seed
 
-    given = ["", "skin", "--sham", "--steps", "20", "--model", model_folder, "--output", tmp_path]
-    monkeypatch.setattr(sys, "argv", [*map(str, given)])
-    benchmark_named("planted").main()
-    adapters = {"sham": tmp_path / "skin-sham" / "adapter_model", "planted": "skin"}
     manual_seed(0)
+    adapters = {"sham": root / "tests" / "gate" / "skin-sham", "planted": "skin"}
     lm = get_model("hf-prefix")(str(model_folder), device="cpu", dtype="float32", batch_size=64)
     weights = {name: w.data for name, w in lm.model.named_parameters() if w.ndim == 2}
     rules = PAIRED.replace(NUMBER, "directed_log_odds").replace("_by: 2", ": significantly")
