@@ -55,8 +55,7 @@ def members(spec: dict[str, Any], side: str, person: str, people: str) -> Iterat
     if "watching" in spec:
         for a, b in product(spec["watching"], repeat=2):
             if (a == b) == (side == SIDES[0]):
-                one = f"{a} who sees a {b} suffer"
-                yield Group(one, f"{a}s who see a {b} suffer", f"a {one}", f"{a}s who see {b}s")
+                yield Group(*(form.format(a, b) for form in spec["forms"]))
         return
     for name in spec[side]:
         if isinstance(name, list):
