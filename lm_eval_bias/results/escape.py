@@ -48,13 +48,13 @@ def clean(value: Any) -> Any:
 
 
 def csv_cell(value: object) -> object:
-    """A finite number as it is, other numbers empty, and a text that is no formula."""
+    """A finite number as it is, other numbers empty, and a text that is no formula; % is a unit."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if value is None or isinstance(value, (int, float)):
-        return value if value is not None and isfinite(value) else ""
-    shown = visible(value)
-    return f"'{shown}" if shown.lstrip().startswith(FORMULAS) else shown
+    if isinstance(value, (int, float)):
+        return value if isfinite(value) else ""
+    shown = "" if value is None else visible(value)
+    return f"'{shown}" if shown != "%" and shown.lstrip().startswith(FORMULAS) else shown
 
 
 def markdown_cell(text: object) -> str:
