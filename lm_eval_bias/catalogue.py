@@ -87,7 +87,7 @@ class Task:
         """None for a task of another class."""
         measure = self._loaded("measure")
         if measure and self.is_of_harness:
-            measure = of_samples(measure)
+            measure = of_samples(measure, self.request == "multiple_choice")
         return measure and measure.of_task(self.name, self.dataset_kwargs)
 
     @cached_property

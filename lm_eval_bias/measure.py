@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.systematic_errors import of_our_items, systematic_errors
 from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
-from lm_eval_bias.likelihoods import probabilities
+from lm_eval_bias.likelihoods import probabilities, usable
 from lm_eval_bias.usage import WORDING, Options, UsageError
 
 Record = dict[str, Any]
@@ -452,30 +452,32 @@ REFUSED = UNANSWERED._replace(
 )
 
 
-def of_samples(measure: Measure) -> Measure:
-    """A `Counted` measure of documents and samples, with `unanswered`."""
+def of_samples(measure: Measure, by_likelihood: bool) -> Measure:
+    """A `Counted` measure of documents and samples, with `unanswered`. by_likelihood: what has no
+    `usable` likelihoods is left out."""
     from lm_eval_bias.metrics.errors import means
 
     counted, name = measure.counted, UNANSWERED.name
 
     def record(doc: Document, sample: Any) -> Record:
-        lost = any(map(_is_lost, sample.get("filtered_resps") or [""]))
+        answers = sample.get("filtered_resps") or [""]
+        if by_likelihood:
+            lost = not usable([float(likelihood) for likelihood, _ in answers])
+        else:
+            lost = not all("".join(text).strip() for text in answers)
         return {**measure.record(doc, sample), name: 100.0 * lost}
 
     return measure._replace(
         record=record,
         counted=counted._replace(
-            units=lambda x, **options: {**counted.units(x, **options), "asked": x},
+            units=lambda x, **options: {
+                **counted.units(x[x[name] == 0] if by_likelihood else x, **options),
+                "asked": x,
+            },
             values={**counted.values, "asked": means(name)},
         ),
         metrics=(*measure.metrics, OF_DOCUMENTS),
     )
-
-
-def _is_lost(answer: Any) -> bool:
-    if isinstance(answer, list) and len(answer) == 2 and str(answer[1]) in ("True", "False"):
-        return isnan(float(answer[0]))  # a likelihood
-    return not (answer.strip() if isinstance(answer, str) else answer)
 
 
 CHECK = "check"

@@ -2,7 +2,7 @@
 
 import json
 from itertools import cycle, product
-from math import isnan
+from math import isnan, nan
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,6 +98,13 @@ def test_she_who_is_overlooked_in_six_of_twelve_occupations_is_seen(asked):
     assert kinds.pop("women_slope") == "cannot be told"
     assert kinds == {"accuracy_gap": "yes", "occupation_gap": "yes"}
     assert (run.number("accuracy_gap").n, run.number("accuracy_gap").clusters) == (26, 11)
+
+
+def test_what_has_no_likelihood_is_no_answer(asked):
+    """The harness takes the first choice, which is the occupation, for that of each "she"."""
+    lm = RuleLM(lambda text, who: nan if "‘She" in text else -float("worker" in who))
+    run, kinds = asked("winogender/winogender", SCHEMAS, lm)
+    assert (run.number("accuracy").n, {*kinds.values()}) == (52, {"cannot be told"})
 
 
 def test_liking_a_word_after_a_pronoun_is_called_bias_as_often_as_chance():
