@@ -33,7 +33,7 @@ CONFIG: Spec = {
     "axis": {"gridColor": INK, "gridOpacity": 0.2, "domain": False, **_WORDS},
     "header": {"labelFontWeight": "bold", **_WORDS},
     "legend": {"orient": "top", **_WORDS},
-    "mark": {"aria": False, "color": COLOURS[0]},
+    "mark": {"aria": False, "color": COLOURS[0], "invalid": "break-paths-show-domains"},
     "rule": {"color": INK, "strokeWidth": 1.5},
     "text": {"color": INK},
     "range": {"category": COLOURS},
@@ -90,9 +90,12 @@ def _series(plan: Plan) -> Spec:
     """The channels by which series differ, with a legend. Bars have no shape."""
     series, figure = plan.labels["series"], plan.figure
     columns = int(plan.width // (widest(series) + 40)) or 1
-    legend = {"labelExpr": "series[datum.value]", "columns": columns, "title": None}
-    shown = legend if len(series) > 1 and figure.colour != figure.x else None
-    channel = {"field": "series", "type": "nominal", "legend": shown}
+    legend = (
+        {"labelExpr": "series[datum.value]", "columns": columns, "title": None}
+        if len(series) > 1 and figure.colour != figure.x
+        else None
+    )
+    channel = {"field": "series", "type": "nominal", "legend": legend}
     return {"color": channel, "shape": channel}
 
 
@@ -157,8 +160,7 @@ def _categories(plan: Plan) -> Panel:
 def _histogram(plan: Plan) -> Panel:
     figure, height = plan.figure, 180
     columns, width = _room(plan, 40)
-    x = _number(plan.titles[figure.x], width, figure.domain)
-    x |= {"field": "a", "bin": "binned"}
+    x = _number(plan.titles[figure.x], width, figure.domain) | {"field": "a", "bin": "binned"}
     y = _number(plan.titles[figure.y], height, None) | {"field": "v"}
     bar = _layer("bar", {"x": x, "x2": {"field": "b"}, "y": y})
     return columns, [bar], width, height

@@ -320,6 +320,15 @@ def test_models_are_told_apart_as_the_figure_says(more, series, panels):
     assert (labels["series"], labels["panel"]) == (series, panels)
 
 
+def test_each_of_ten_series_looks_its_own_and_one_without_a_number_is_named():
+    rows = [{"group": "x", "who": f"model {i}", "value": i or None} for i in range(10)]
+    svg = drawn(POINTS._replace(colour="who"), rows)
+    assert {row["who"] for row in rows} <= set(texts(svg))
+    signs = [(x.get("fill"), x.get("d")) for x in nodes(svg, "path")]
+    signs = [sign for sign in signs if sign[0] in palette.COLOURS]
+    assert len({*signs}) == len(signs) == 19  # the legend's are of another size
+
+
 def test_each_panel_has_its_own_categories():
     rows = [{"group": f"{f}{i}", "value": i, "panel": f} for f in ("skin", "age") for i in range(3)]
     svg = drawn(POINTS._replace(facet="panel"), rows)
