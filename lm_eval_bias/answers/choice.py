@@ -175,8 +175,8 @@ def _stated(text: str, labels: Labels) -> str | None:
     for sentence in sentences(text[found[-1].end() :], labels):
         turns = sentence[0].kind in ("turn", "but")
         for mention in mentions_in(sentence, Labels(labels.names)):
-            concludes = turns and mention.status == "affirmed" and mention.label != name
-            if concludes or mention.status in ("retract", "correct"):
+            concludes = (turns or mention.weight > 2) and mention.status == "affirmed"
+            if mention.status in ("retract", "correct") or (concludes and mention.label != name):
                 return None
     return name
 
