@@ -276,8 +276,11 @@ _GROUPED = rules(
         rf"{_LETTER}{_GAP}{_OTHER_SENTENCE}": _CONTRADICTION,
         rf"{_LETTER}{_GAP}({_SAME_SENTENCE})": r"\2",
         rf"{_SENTENCE}[ .]*\([ ]*{_OTHER_LETTER}[ ]*\)(?! *{_VERB})": _CONTRADICTION,
-        # one statement with what is said behind it
-        rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))": r"\1",
+        # one statement with what is said behind it; the other option, where it is chosen
+        rf"({_ANY}) *\.(?= *(?:[(✓✔✅✗✘❌-]|{_VERB}))|(?:(?:(?<=choose )|(?<=select )|(?<=pick )|"
+        rf"(?<=but )|(?<=so )|(?<=so, )|(?<=with ))the other(?: {_NOUN}| one)?|\bthe other"
+        rf"(?: {_NOUN}| one)?(?=[^\w\n]*{_ANY}\W{{0,4}}(?:(?:is|seems|would be) (?:much |the )"
+        rf"?)?(?:fits|better|best|more|right|correct|answer|likelier)\b))[^\w\n]*({_ANY})": r"\1\2",
         # the options told again
         rf"{_SENTENCE}{_BETWEEN}(?:(?:and|or)\b)?{_BETWEEN}{_OTHER_SENTENCE}"
         rf"(?! *[✓✔✅✗✘❌])(?:\W*\n\W*{_UNKNOWN_LETTER}[^\n]*)?": "\n",
