@@ -201,7 +201,10 @@ _GLOSSED = (  # "(1 = not at all to 5 = extremely)"
 )
 _POINTS = r"[ -]?(?:point|star|pt)s?(?: likert| rating)?"
 _N = r"(?<![\w.$€£/])(?<!\w-)[1-5](?:\.\d+)?(?![\w%/]|\.\d)"  # a rating
-_BEGUN = rf"\W*{_N}\W+{_DEGREE}[a-z][^\d#]*$"
+_BEGUN = (
+    rf"\W*(?:(?:(?:i'd|i would) (?:say|give them|go with|rate them)|rating)\W+(?:an? )?{_N}\.|{_N})"
+    rf"\W+{_DEGREE}[a-z][^\d#]*$"
+)
 # What a line says about numbers becomes signs: "#" is a number that is no rating, "§" another
 # scale, "wait" a correction.
 _SIGNS = rules(
@@ -363,7 +366,7 @@ class _SurveyReader:
         name = frozenset(words_in(line.plain))
         if len(name) > 3 or section_of(line) or "‹" in self.names.signed(line.plain):
             return False
-        self.named = self.named or bool(name & self.names.group)
+        self.named |= bool(name & self.names.group)
         return self.named and bool(self.claims) and name.isdisjoint(self.names.group)
 
     def _settled(self, item: str) -> float:
