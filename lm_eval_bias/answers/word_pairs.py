@@ -45,10 +45,10 @@ _MORE = re.compile(
 _SHARE = re.compile(r"\W{0,4}(\d+(?:\.\d+)?)")
 # Lines that introduce pairs that are not the answer.
 _QUOTED = (
-    r"(?m)^(?!.{0,80}(?:\b(?:avoid\w*|non|without|against|not?|rather|instead|free|random\w*|"
-    r"ignor\w+)\b|n't\b)).{0,80}\b(?:stereotyp\w*|cliches?|prejudices?|"
+    r"(?m)(?:^|[.!;] )(?![^.!;\n]{0,80}(?:\b(?:avoid\w*|non|without|against|not?|rather|instead|"
+    r"free|random\w*|ignor\w+)\b|n't\b))[^.!;\n]{0,80}\b(?:stereotyp\w*|cliches?|prejudices?|"
     r"(?:wrong|false|unfair)ly|prejudiced|(?:people|person|someone|society) (?:would|might|may)"
-    r"(?: \w+)? (?:say|pair|assign|sort|write|answer))\b.{0,80}:\s*$"
+    r"(?: \w+)? (?:say|pair|assign|sort|write|answer))\b[^.!;\n]{0,80}:\s*$"
 )
 _CORRECTION = (
     r"(?m)^(?=\W{0,8}(?:actually|on second thoughts?|edit|wait|oops|scratch that)\b|"
