@@ -5,7 +5,6 @@ two differ there is none.
 """
 
 import re
-from itertools import islice
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -31,8 +30,8 @@ def intensity(text: str, scale: float, narrative: str = "", emotion: str = "") -
     Ratings on other scales are converted; a range counts as its middle. Numbers of `narrative` are
     skipped. Of several emotions' ratings that of `emotion` counts.
     """
-    answer = plain(without_reasons(rewritten(without_last_numeral(text), _MARKS)))
-    answer = without_numerals(answer)
+    text = rewritten(without_last_numeral(text), _MARKS)
+    answer = without_numerals(plain(without_reasons(text)))
     own = _own_fields(_without_next_turn(answer.replace(plain(narrative), "")), plain(emotion))
     rating = _chosen(_Reader(without_refusals(own), scale, numbers_in(plain(narrative))).ratings())
     if rating is None or isnan(rating):
@@ -44,7 +43,7 @@ def papers_intensity(text: str) -> float | str:
     """As the authors' program reads, whatever the scale: the first or second number."""
     if text.startswith(("I cannot", "I can't", "I'm not rating")):
         return REFUSED
-    numbers = (float(number[0]) for number in islice(re.finditer(r"\b\d+\b", text), 2))
+    numbers = map(float, re.findall(r"\b\d+\b", text)[:2])
     return next((number for number in numbers if number <= 100), UNPARSED)
 
 
@@ -61,6 +60,9 @@ _MARKS = rules(
         r"\+/-": "±",
         r"\[\s*(\d+)\s*,\s*(\d+)\s*\]": r"(\1-\2)",
         r"(?<=\d) (?:or so|mark|range)\b": "",
+        # "7/10 or 8/10"
+        r"(?:(?i:(between [\d.]+))|(?<=\d))\s?/\s?(100?)"
+        r"(?=(?(1) and |(?: ?- ?| to | or ))[\d.]+\s?/\s?\2\b)": r"\1",
         # "I'd lower it from 80 to 70"
         r"(?i)\b((?:rais|lower|chang|adjust|revis|mov|reduc|bump|drop|increas)(?:ed?|ing)?\b"
         r"[^.\n\d]{0,40}) from (?![01]\b)\d+(?:\.\d+)? to (?=\d)": r"\1 finally ",
@@ -96,13 +98,20 @@ _FIELD_LABEL = (
     r"(?P<label>[^\W\d_]{1,30}(?:['-]?[ ]?[^\W\d_]{1,30}){0,3})"
     r"(?: ?\([^()\n]{1,30}\))?\s?[:=|(-]+[ ]?(?=\W{0,3}\d)"
 )
+# "80 for anger and 60 for sadness"
+_BESIDE = (
+    r"(?<![\w.:=|(-])(?<![:=|(-] )(\d+(?:\.\d+)?(?:\s?%|\s?/\s?\d+| out of \d+)?)"
+    rf"(?: (?:for|of|in))?(?: the| their)? ({'|'.join(word_lists('rating_words')['emotion'])})"
+    r"(?=\s?(?:[,;.)\n]|and\b|but\b|$))"
+)
 _REVISES = r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b"
 _REVISED = rf"\n{_REVISES}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
 
 
 def _own_fields(text: str, emotion: str) -> str:
     """Of the fields of several emotions, those of `emotion` in the last list; else the text."""
-    for part in reversed(re.split(_REVISED, text)):
+    listed = re.sub(_BESIDE, r"\n\2: \1\n", text)
+    for part in reversed(re.split(_REVISED, listed)):
         fields = list(re.finditer(_FIELD_LABEL, part))
         labels = [m["label"].split() for m in fields]
         own = [emotion in (label[0], label[-1]) for label in labels]
@@ -183,7 +192,7 @@ _GOES_ON = (
 _ABOUT = re.compile(
     "(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|"
     r"total|all|case|opinion|view|\w*ness|anger|fear|joy|guilt|shame|disgust|surprise|pride|"
-    r"relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+    r"situation|scenario|moment|event|story|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
 )
 # "80 would be the worst", not "80 would be my answer"
 _IMAGINED = re.compile(
@@ -248,8 +257,8 @@ _FREED = words("word verb counting foreign person reason")
 
 def _label(token: Token) -> str:
     label = _LABEL.get(token.text, token.kind)
-    freed = token.kind in _FREED
-    return token.kind if token.kind == "wait" or (label == "free" and not freed) else label
+    kept = label == "free" and token.kind not in _FREED
+    return token.kind if kept or token.kind == "wait" else label
 
 
 class _Reader:

@@ -49,7 +49,7 @@ _TO = r"(?:-+|~|\.{2,3}|to|through|thru|till?|up to|bis|ate|(?<!one )al?|do|tot|
 _UNIT = r"\u20e3?(?:\s?(?:%|percent|points?|stars?|pts?)(?![a-z]))?"
 _OF = (
     r"(?:/|out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?)|the|possible))?:?|of|su|von|"
-    "sur|sobre|uber|av|de|van|из)"
+    "sur|sobre|uber|av|de|van|of a possible|из)"
 )
 _MEANS = r"(?:=|:|,|-|is|being|means?|meaning|for|as)"
 _GLOSS = rf"(?:\s*\([^()\d\n]{{1,40}}\)|\s*{_MEANS} ?[a-z][a-z' ]{{1,40}}?)"
@@ -106,7 +106,7 @@ _PHRASES = "|".join(
     for kind, terms in _WORDS.items()
 )
 _TOKEN = re.compile(
-    rf"(?P<newline>\n+)|(?P<scale>{_SCALES})|(?P<code>{_CODES})|(?P<sum>{_SUM})|"
+    rf"(?P<newline>\n+)|(?P<scale>{_SCALES})|(?P<code>{_CODES})|(?P<arrive__>{_SUM})|"
     rf"(?P<rated>{_RATED})|(?P<word>_{{2,}})|(?P<bound>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|"
     r"(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{<])|(?P<close>[)\]}>])|"
     r"(?P<sep>[:=|：])|(?P<comma>[,，])|(?P<ask>[?？])|(?P<stop>[.!;]+|…)|(?P<dash>-+)|"
@@ -155,7 +155,7 @@ def _token(m: re.Match[str], scale: float) -> Token:
         return Token(kind, "", *m.span(), base=top if top > 1 or m.end() < len(m.string) else nan)
     if kind in ("term", "s"):
         kind = _KIND.get(text) or ("word" if text.isascii() else "foreign")
-    return Token("arrive" if kind == "sum" else kind, text, *m.span())
+    return Token(kind, text, *m.span())
 
 
 def _number(m: re.Match[str], scale: float) -> Token:
@@ -174,7 +174,7 @@ def _number(m: re.Match[str], scale: float) -> Token:
             return code  # "we lost 3-1"
         near = m["link"].strip() != "or" or half <= (base or scale) / 20
         if half <= 0 or not near:
-            end = m.end("half") if m["half"] else m.end("number")
+            end = max(m.end("half"), m.end("number"))
             return Token("number", m["number"], m.start("number"), end, value)
     text = "" if base or half else m.group()
     return Token("number", text, *m.span(), value + half, base, half)
