@@ -191,7 +191,7 @@ class Run(NamedTuple):
                 self.number(metric.name, of).value * 100 ** (metric.unit == "share")
             )
             for of in (None, group)
-            for metric in sorted(self.metrics, key=lambda metric: metric.name)
+            for metric in self.metrics
             if metric.name in UNUSABLE and (not of or (metric.name, of) in self.numbers)
         }
         refused, unparsed = (rates.get(name, 0.0) for name in ("refused", "unparsed"))
