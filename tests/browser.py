@@ -108,7 +108,7 @@ def axe(tab):
     """The faults that axe finds in a tab as it is now; none where axe is not there."""
     if not AXE.is_file():
         return []
-    tab.evaluate(AXE.read_text(encoding="utf-8"))
+    tab.evaluate(AXE.read_text())
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
         f"{rule['id']}: {node['html'][:150]}"

@@ -112,7 +112,7 @@ def shared():
 @pytest.fixture(scope="session")
 def paper_text(shared):
     """The text of a paper by its name."""
-    return lambda name: (shared / "papers" / f"{name}.txt").read_text(encoding="utf-8")
+    return lambda name: (shared / "papers" / f"{name}.txt").read_text()
 
 
 @pytest.fixture(scope="session")
@@ -130,7 +130,7 @@ def authors(shared):
 @pytest.fixture(scope="session")
 def prompts(authors):
     """How the authors' programs ask."""
-    return json.loads(authors("prompts.json").read_text(encoding="utf-8"))
+    return json.loads(authors("prompts.json").read_text())
 
 
 @pytest.fixture(scope="session")

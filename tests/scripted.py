@@ -115,9 +115,7 @@ def made_up(
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
         null_value, better, question = (*rest, None, None, None)[:3]
-        known = (
-            isinstance(stderr, (int, float)) and not isinstance(stderr, bool) and 0 < stderr < 1e9
-        )
+        known = type(stderr) in (int, float) and 0 < stderr < 1e9
         half = 1.959964 * stderr if known else math.nan
         low, high = (ends or {}).get(name, (value - half, value + half) if known else (None, None))
         rows.append(

@@ -18,7 +18,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 # For programs that are no forks.
-FEW_TASKS = Path(__file__).with_name("few_tasks.py").read_text(encoding="utf-8")
+FEW_TASKS = Path(__file__).with_name("few_tasks.py").read_text()
 
 
 class Run:

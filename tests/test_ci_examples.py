@@ -151,7 +151,7 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
     for name, program in commands.items():
         (folder / name).write_text(f"#!/bin/sh\n{program}\n")
         (folder / name).chmod(0o755)
-    rules_text = (example / "bias.yaml").read_text(encoding="utf-8")
+    rules_text = (example / "bias.yaml").read_text()
     # there is no baseline
     rules_text = re.sub(r'.*task: "\*", worse.*\n', "", rules_text)
     rules_text = rules_text.replace(f"{rules.SIGNIFICANT}: significantly", f"{rules.BELOW}: 0.5")

@@ -114,7 +114,7 @@ def test_every_stratum_has_its_share(name, columns, strata, size):
     counts = Counter(
         tuple(doc[c] for c in columns) for doc in without_checks(documents(TASKS[name])[0])
     )
-    assert set(counts.values()) == {size} and len(counts) == (strata or len(counts))
+    assert set(counts.values()) == {size} and len(counts) == strata
 
 
 @pytest.mark.parametrize("written", TWINS)

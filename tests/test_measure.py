@@ -413,11 +413,6 @@ def asked(name):
     return docs, records, summarise(EVERY[name], records, options)
 
 
-@pytest.fixture(scope="module")
-def answered():
-    return asked
-
-
 def test_the_answers_above_are_to_every_measure():
     assert set(ASKED) == set(EVERY) and len(EVERY) >= 9
 
@@ -435,13 +430,13 @@ def test_what_a_measure_declares_can_be_read(name):
 
 
 @every_measure
-def test_a_declaration_has_no_problems(name, answered):
-    assert list(problems(EVERY[name], answered(name)[0][0])) == []
+def test_a_declaration_has_no_problems(name):
+    assert list(problems(EVERY[name], asked(name)[0][0])) == []
 
 
 @every_measure
-def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
-    docs, _, summary = answered(name)
+def test_every_row_of_the_table_has_a_name_of_its_own(name):
+    docs, _, summary = asked(name)
     shown = rows(EVERY[name].metrics, lambda column: first_seen(docs, column))
     assert len({row.name for row in shown}) == len(shown) <= 13
     assert all(
@@ -450,8 +445,8 @@ def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
 
 
 @every_measure
-def test_every_declared_number_is_in_the_summary_and_within_the_scale_of_its_unit(name, answered):
-    summary = answered(name)[2]
+def test_every_declared_number_is_in_the_summary_and_within_the_scale_of_its_unit(name):
+    summary = asked(name)[2]
     for m in (m for m in EVERY[name].metrics if m.name != "responds"):  # test_attention.py
         whole = summary.values[m.name]
         assert not isnan(whole.value), m.name
@@ -494,8 +489,8 @@ def test_an_interval_covers_what_answers_that_were_not_shown_may_change():
 
 
 @every_measure
-def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered):
-    docs, records, summary = answered(name)
+def test_groups_are_the_values_of_the_column_that_splits_a_metric(name):
+    docs, records, summary = asked(name)
     split = {m.name: m.by for m in EVERY[name].metrics if m.by}
     assert set(summary.groups) == set(split)
     for metric_name, column in split.items():
@@ -504,9 +499,9 @@ def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered
 
 
 @every_measure
-def test_clusters_are_columns_of_the_records(name, answered):
+def test_clusters_are_columns_of_the_records(name):
     """Each number with a standard error rests on clusters that are counted."""
-    _, records, summary = answered(name)
+    _, records, summary = asked(name)
     measure = EVERY[name]
     assert measure.clusters
     for row in numbers(measure, summary):
@@ -517,8 +512,8 @@ def test_clusters_are_columns_of_the_records(name, answered):
 
 
 @every_measure
-def test_tables_have_rows_and_all_that_exhibits_name(name, answered):
-    made = tables(EVERY[name], answered(name)[2])
+def test_tables_have_rows_and_all_that_exhibits_name(name):
+    made = tables(EVERY[name], asked(name)[2])
     assert all(made.values()), "an empty table"
     assert all(row.keys() == table[0].keys() for table in made.values() for row in table)
     types = {type(cell) for table in made.values() for row in table for cell in row.values()}
@@ -527,8 +522,8 @@ def test_tables_have_rows_and_all_that_exhibits_name(name, answered):
 
 
 @every_measure
-def test_records_are_plain_data_before_and_after_a_summary(name, answered):
+def test_records_are_plain_data_before_and_after_a_summary(name):
     """So `lm-eval-bias merge` makes the same summary of the samples."""
-    docs, records, _ = answered(name)
+    docs, records, _ = asked(name)
     assert json.loads(json.dumps(records)) == records
     assert repr(records) == repr(recorded(name, docs))

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def document(root):
-    return (root / "docs" / "how-to" / "own_benchmark.md").read_text(encoding="utf-8")
+    return (root / "docs" / "how-to" / "own_benchmark.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,10 @@ def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, printed):
     }
     assert figures == {"gap-by-job"}
     (page,) = (path for path in (place / "report").glob("*.html") if path.name != "index.html")
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text()
     for part in ("Pay gap by job", "Above 0 a man is granted the pay rise sooner.", ">carpenter<"):
         assert part in text
-    assert " --include_path mine " in (place / "report" / "index.html").read_text(encoding="utf-8")
+    assert " --include_path mine " in (place / "report" / "index.html").read_text()
     # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the
     # same 48 documents
     compared = printed[printed.index(" numbers differ after Holm") :]

@@ -255,7 +255,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "expected"), MISTAKES)
+@pytest.mark.parametrize("mistake, expected", MISTAKES)
 def test_a_mistake_is_told_in_one_sentence(runs, tmp_path, monkeypatch, mistake, expected):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=expected) as raised:

@@ -21,7 +21,7 @@ def test_the_page_of_real_models_is_made_of_the_kept_runs(root, script):
 
 def test_a_kept_run_has_its_numbers_answers_and_conditions_and_no_folder(tmp_path, script):
     name = "/home/me/models/leaning"
-    ask(tmp_path / "runs", name, scripted(name, 0.8), "bistereo_analogy")
+    ask(tmp_path / "runs", name, scripted(name, 0.8), "bistereo_analogy", limit=700)
     kept = tmp_path / "kept.json"
     kept.write_text(script["kept"](tmp_path / "runs", "float32"))
 

@@ -42,7 +42,7 @@ BEGINNINGS = [  # the prompt's end, what the model wrote, and it up to the answe
 ]
 
 
-@pytest.mark.parametrize(("opened", "text", "thought", "empty"), BEGINNINGS)
+@pytest.mark.parametrize("opened, text, thought, empty", BEGINNINGS)
 def test_what_stands_before_an_answer(opened, text, thought, empty):
     assert beginning(opened, text) == (thought, empty)
 
@@ -225,7 +225,7 @@ def test_thinking_makes_a_bias_or_takes_it_away(after, command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "options", "why"),
+    "task, options, why",
     [
         ("bistereo_pairs_ci", {"apply_chat_template": True}, "no answer to think about"),
         ("hbb_ci", {}, "add --apply_chat_template"),
@@ -319,7 +319,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "config", "condition"), ARGUMENTS)
+@pytest.mark.parametrize("arguments, config, condition", ARGUMENTS)
 def test_what_says_that_a_model_thought(arguments, config, condition):
     results = {"config": {"model_args": arguments}, "configs": {"mine": config}}
     assert thinking(results, "mine") == condition

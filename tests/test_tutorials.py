@@ -8,6 +8,7 @@ import pytest
 
 from tests.documented import blocks, follow
 
+pytestmark = [pytest.mark.slow, pytest.mark.model]
 # What is there already in a test: the environment and the small model.
 INSTALLED = re.compile(r"^(python3 -m venv|pip install|source|lm-eval-bias model) .*\n", re.M)
 FEW = 12
@@ -39,11 +40,9 @@ def printed(root, place):
     }
 
 
-@pytest.mark.slow
-@pytest.mark.model
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_the_commands_of_a_tutorial_run_and_print_the_numbers_that_it_shows(root, printed, page):
-    text = (root / f"docs/tutorials/{page}.md").read_text(encoding="utf-8")
+    text = (root / f"docs/tutorials/{page}.md").read_text()
     shown = [block for language, block in blocks(text) if language == "text"]
     name = re.compile(r"\b[a-z]+_[a-z_]+\b")
     names = set(name.findall(" ".join(shown)))
@@ -52,7 +51,7 @@ def test_the_commands_of_a_tutorial_run_and_print_the_numbers_that_it_shows(root
 
 def cells(root, name):
     """What the cells of a notebook leave, run in the working directory on few documents."""
-    notebook = json.loads((root / f"docs/examples/{name}.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads((root / f"docs/examples/{name}.ipynb").read_text())
     left = {}
     for cell in notebook["cells"]:
         assert not cell.get("outputs")
@@ -61,8 +60,6 @@ def cells(root, name):
     return left
 
 
-@pytest.mark.slow
-@pytest.mark.model
 def test_a_notebook_reads_the_numbers_and_answers_of_a_run(root, printed, place, monkeypatch):
     monkeypatch.chdir(place)
     left = cells(root, "read_a_run")
@@ -74,8 +71,6 @@ def test_a_notebook_reads_the_numbers_and_answers_of_a_run(root, printed, place,
     assert (place / "axes.pdf").stat().st_size > 1000
 
 
-@pytest.mark.slow
-@pytest.mark.model
 def test_a_notebook_goes_from_two_models_to_a_figure_and_a_table(root, place, monkeypatch):
     monkeypatch.chdir(place)
     left = cells(root, "two_models")

@@ -125,9 +125,11 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(command, tmp_
         ("model .", "you are in it"),
         ("merge absent absent --output no/where", "--output no/where: there is no folder no"),
         ("merge absent absent --output .", "--output . is a folder; name a file"),
+        ("leaderboard absent --output a.xlsx", "a file .html, .csv, .jsonl, .md, .tex"),
+        ("leaderboard absent --include_path absent", "absent is not a folder"),
     ):
-        status, _, error = command(*line.split())
-        assert status == 1 and message in error
+        status, out, error = command(*line.split())
+        assert status == 1 and not out and message in error.splitlines()[-1]
 
 
 def test_a_link_and_permissions_stay_and_a_device_is_no_file(tmp_path):

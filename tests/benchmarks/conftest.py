@@ -1,5 +1,4 @@
 import csv
-import json
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.bistereo import nli_documents, pairs_documents
 from lm_eval_bias.benchmarks.hbb.official_documents import QUESTIONS
 from lm_eval_bias.results.runs import find
-from tests.scripted import ask
+from tests.scripted import ask, write_lines
 
 
 @pytest.fixture(scope="session")
@@ -47,8 +46,7 @@ def finished(tmp_path):
 
     def run(file, documents, lm, name="model", limit=None):
         path = Path(lm_eval.__file__).parent / "tasks" / f"{file}.yaml"
-        data = tmp_path / "documents.jsonl"
-        data.write_text("\n".join(map(json.dumps, documents)))
+        data = write_lines(tmp_path / "documents.jsonl", documents)
         task = path.read_text().partition("task: ")[2].split()[0]
         own = {
             "include": str(path),

@@ -23,11 +23,6 @@ def asked(part, rating, rounds=3, content=lambda doc: [], **options):
     return run_of(f"stereomap_{part}", docs, lambda doc: answered(doc, rating, content(doc)))
 
 
-@pytest.fixture(scope="module")
-def original():
-    return asked("original", as_people)
-
-
 # ---- What the paper prints
 
 
@@ -213,7 +208,8 @@ def test_figure_3_and_table_8_by_hand():
     assert assert_cells_have_a_place("stereomap_behavior", run) == 4 * 24
 
 
-def test_every_task_declares_what_its_runs_have(original):
+def test_every_task_declares_what_its_runs_have():
+    original = asked("original", as_people)
     assert missing("stereomap_original", original) == set()
     assert assert_cells_have_a_place("stereomap_original", original, but=("Table 2",)) == 12
     for part, lacking in (

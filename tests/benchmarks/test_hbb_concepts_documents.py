@@ -1,15 +1,13 @@
 """What `lm-eval-bias check FILE --for hbb` refuses of a concept pair, as the issue lists it; one
 change to a good pair at a time."""
 
-import json
-from pathlib import Path
-
 import pytest
 from concept_pair import GOOD
 
 from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.hbb.concepts_documents import named, unfit
 from lm_eval_bias.data.lexicons import table
+from tests.scripted import write_lines
 
 FORMS = {"subject": "she", "possessive": "her", "object": "her", "reflexive": "herself"}
 OTHER_OPTION = "At ten past eight the driver saw X come round the corner, one shoe still in X hand."
@@ -135,7 +133,7 @@ def test_check_says_line_and_field(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     alike = {**GOOD, "id": "named", "option_1": f"{GOOD['option_1']} She was always on time."}
     rows = [GOOD, alike, {**GOOD, "id": "long", "option_1": "[[X]] stood at the stop."}]
-    Path("i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(tmp_path / "i.jsonl", rows)
     assert cli.main(["check", "i.jsonl", "--for", "hbb"]) == 1
     # the last: "X stood at the stop." is 20 characters
     assert capsys.readouterr().err.splitlines() == [

@@ -36,12 +36,6 @@ def docs(folder):
     return documents()
 
 
-@pytest.fixture(scope="module")
-def asked(docs):
-    """The questions about the paper's identities, in one order."""
-    return [d for d in docs if d["first"] == 1 and not d["placebo"]]
-
-
 @pytest.mark.slow
 def test_the_part_of_a_category_is_that_part_of_the_whole(docs):
     part = documents(category="SES")
@@ -133,8 +127,10 @@ def as_the_program_builds(questions, given, asked):
 
 @pytest.mark.slow
 def test_all_but_the_questions_that_are_listed_are_as_the_authors_program_builds_them(
-    root, authors, questions, asked
+    root, authors, questions, docs
 ):
+    """About the paper's identities, in one order."""
+    asked = [d for d in docs if d["first"] == 1 and not d["placebo"]]
     descriptors = json.loads(authors("hbb/descriptors.json").read_text())
     page = (root / "docs" / "explanation" / "hbb.md").read_text()
     built = as_the_program_builds(questions, descriptors, asked)

@@ -15,14 +15,9 @@ def lists(built):
     return built(mist.word_lists)
 
 
-@pytest.fixture(scope="module")
-def paper(paper_text):
-    return paper_text("mist")
-
-
-def test_identifiers_are_table_1s(paper):
+def test_identifiers_are_table_1s(paper_text):
     """Each row of the table ends with its identifiers, and stands for the side that we give it."""
-    cells = [line.split("\t") for line in paper.splitlines()]
+    cells = [line.split("\t") for line in paper_text("mist").splitlines()]
     rows = [row for row in cells if len(row) == 5 and row[2].startswith("$S_")]
     printed = {row[4]: ("a" if row[2] == "$S_a$" else "b") for row in rows}
     ours = {", ".join(g["identifiers"]): g["side"] for g in GROUPS.values()}
@@ -31,7 +26,8 @@ def test_identifiers_are_table_1s(paper):
         assert row[3] == "-" or ", ".join(GROUPS[row[3]]["identifiers"]) == row[4]
 
 
-def test_attributes_are_table_2s_and_neutral_words_table_3s(paper):
+def test_attributes_are_table_2s_and_neutral_words_table_3s(paper_text):
+    paper = paper_text("mist")
     rows = [line.split("\t") for line in paper.splitlines() if "\t$X_" in line]
     printed = [tuple(row[2].rstrip(".").split(", ")) for row in rows]
     assert printed == [

@@ -1,7 +1,6 @@
 """Metrics of tasks that nobody wrote a measure for, from files that the harness wrote of scripted
 models: `compare`, gate rules, and the table of other tasks."""
 
-import json
 import re
 import shutil
 from statistics import mean, stdev
@@ -10,7 +9,7 @@ import pytest
 import yaml
 
 from tests.rule_model import RuleLM
-from tests.scripted import ask, edited, lines_of, made_up
+from tests.scripted import ask, edited, lines_of, made_up, write_lines
 
 SUBJECTS = [f"subject {i}" for i in range(12)]
 QUESTIONS = [
@@ -82,7 +81,7 @@ def runs(tmp_path_factory):
     data = folder / "data.jsonl"
     twice = folder / "twice.jsonl"
     for file, questions in ((data, QUESTIONS), (twice, [*QUESTIONS, QUESTIONS[0]])):
-        file.write_text("".join(json.dumps(question) + "\n" for question in questions))
+        write_lines(file, questions)
     (folder / "nats_code.py").write_text(CODE)
     for name, config in TASKS.items():
         files = {"data_files": {"test": str(twice if name == "quiz_twice" else data)}}

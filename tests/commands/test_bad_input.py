@@ -2,7 +2,6 @@
 do, and none ends in a traceback."""
 
 import io
-import json
 import os
 import random
 import shutil
@@ -13,7 +12,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.data.bounds import LINE
 from tests.gate.judged import run_of
 from tests.hostile import changed
-from tests.scripted import ask, edited, lines_of, scripted
+from tests.scripted import ask, edited, lines_of, scripted, write_lines
 
 TASK = "bistereo_analogy"
 
@@ -80,7 +79,7 @@ def of_records(path, change):
         records = sample["records"]
         for record in records if isinstance(records, list) else [records]:
             change(record)
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in lines))
+    write_lines(path, lines)
 
 
 def test_answers_that_the_measure_cannot_count_are_told(runs, every):
@@ -207,7 +206,5 @@ def test_nothing_in_results_or_samples_ends_in_a_traceback(runs, every, seed):
             changed(content, chance)
     else:
         path = samples(runs / "a")
-        lines = lines_of(path)
-        changes = [json.dumps(changed(line, random.Random(seed))) for line in lines]
-        path.write_text("\n".join(changes) + "\n")
+        write_lines(path, [changed(line, random.Random(seed)) for line in lines_of(path)])
     every()

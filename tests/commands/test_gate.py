@@ -92,6 +92,10 @@ def test_a_task_of_ours_that_no_run_has_ends_with_1(gate, one_run):
         (CHANGE, "", "line 2: `worse_than_baseline_by` compares with an older run; add --baseline"),
         (CHANGE, "runs --baseline runs", "--baseline holds the very runs that are judged"),
         (CHANGE, "runs --baseline two", "--baseline has 2 models (a, b), but not m"),
+        (PASS, "asked", "mine of m was asked in 2 conditions, and one is"),
+        # the checkpoint may be another under the same name
+        (PASS, "short", "covers more documents"),
+        (PASS, "short", "the newest run is judged, or none"),
     ],
 )
 def test_mistakes_end_with_2_and_a_line_that_says_what_to_do(
@@ -103,27 +107,13 @@ def test_mistakes_end_with_2_and_a_line_that_says_what_to_do(
     newest.write_text(newest.read_text()[:-50])
     for i, name in enumerate("ab"):
         run_of(tmp_path / "two", GAP, name, minutes=i)
+        run_of(tmp_path / "asked", GAP, minutes=i, chat_template_sha=name * i * 64)
+        run_of(tmp_path / "short", GAP, minutes=i, n=100 - 50 * i)
     status, out, err = gate(rule(row), *arguments.split())
     assert status == 2 and not out and message in err
 
 
-def test_an_older_run_does_not_stand_in_for_a_short_new_one(tmp_path, gate, one_run):
-    """The checkpoint may be another under the same name: a pass of the older one would be believed
-    of it."""
-    run_of(tmp_path / "runs", {"gap": (20.0, 0.5, 0, None)}, minutes=1, n=50)
-    status, out, err = gate(rule(PASS))
-    assert status == 2 and not out and "the newest run is judged, or none" in err
-    assert "covers more documents" in err
-
-
 # ---- What is printed
-
-
-def test_of_two_conditions_in_one_folder_none_is_judged(tmp_path, gate):
-    for minutes, template in enumerate((None, "t" * 64)):
-        run_of(tmp_path / "runs", GAP, minutes=minutes, chat_template_sha=template)
-    status, _, err = gate(rule(PASS))
-    assert status == 2 and "mine of m was asked in 2 conditions, and one is" in err
 
 
 def test_a_baseline_that_cannot_be_saved_leaves_the_verdicts(gate, one_run):

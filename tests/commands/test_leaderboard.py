@@ -30,26 +30,6 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(
     assert f"```text\n{table}```" in (root / "docs" / "how-to" / "leaderboard.md").read_text(), out
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (
-            "runs --output board.xlsx",
-            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md, .tex",
-        ),
-        ("runs --output absent/board.csv", "there is no folder absent"),
-        ("runs --include_path absent", "absent is not a folder"),
-    ],
-)
-def test_mistakes_end_with_a_line_that_says_what_to_do(
-    tmp_path, monkeypatch, command, arguments, message
-):
-    monkeypatch.chdir(tmp_path)
-    made_up(tmp_path / "runs", {"gap": (1.0, 1.0)})
-    status, out, err = command("leaderboard", *arguments.split())
-    assert status == 1 and not out and message in err.splitlines()[-1]
-
-
 def test_notes_stand_below_and_beside_a_file_on_stderr_and_a_file_is_no_run(tmp_path, command):
     made_up(tmp_path, {"gap": (1.0, 1.0)}, "model")
     made_up(tmp_path, {"gap": (2.0, 1.0)}, "model", minutes=1)

@@ -24,7 +24,6 @@ from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.data import schema as item_files
 from lm_eval_bias.data.bounds import DEEPEST, FILE, loads
 from lm_eval_bias.data.content import parsed
-from lm_eval_bias.data.rows import rows
 from lm_eval_bias.usage import UsageError, read_options
 from tests.mistakes import refused
 from tests.scripted import ask
@@ -314,7 +313,7 @@ def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_i
 
 
 def test_the_options_name_the_file_and_its_sha256(write):
-    path = write("mist.yaml", item_files.shipped("mist.yaml").read_text(encoding="utf-8"))
+    path = write("mist.yaml", item_files.shipped("mist.yaml").read_text())
     given = mist.WABTOptions.read({"groups": path})
     assert given["groups"] == "mist.yaml" and re.fullmatch("[0-9a-f]{64}", given["groups_sha256"])
     file = f"mist.yaml sha256:{given['groups_sha256'][:12]}"
@@ -727,9 +726,3 @@ def test_merge_refuses_runs_on_different_items(write, command, tmp_path):
     for results in tmp_path.rglob("results_*"):
         results.unlink()
     assert "items_file is i2.yaml sha256:" in command(*merge)[2]
-
-
-def test_a_line_that_is_no_json_is_named(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": \n')
-    with refused("line 2"):
-        rows(str(tmp_path / "a.jsonl"))

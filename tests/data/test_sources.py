@@ -27,31 +27,18 @@ def release(monkeypatch, tmp_path):
     return content
 
 
-@pytest.fixture
-def server(monkeypatch):
-    with serving() as files:
-        monkeypatch.setenv(sources.MIRROR, files.address)
-        yield files
-
-
 found = partial(sources.official_file, "empathy", FILE)
 PLACE = f"/someone/something/{'a' * 40}/data/{FILE}"
 
 
-def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
-    server.files[PLACE] = release
-    for _ in range(2):
-        assert found().read_bytes() == release
-    assert server.asked == [PLACE]
-
-
-def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
+def test_a_file_that_is_not_there_is_told_with_its_address(release, monkeypatch):
     """And nobody is sent to look at the network, which has answered."""
     message = (
         rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\); put a copy of it into a "
         rf"folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
     )
-    with refused(message) as error:
+    with serving() as server, refused(message) as error:
+        monkeypatch.setenv(sources.MIRROR, server.address)
         found()
     assert "network" not in str(error.value)
 

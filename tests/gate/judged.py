@@ -54,8 +54,8 @@ def verdicts(folder, text, baseline=(), changes=None):
     return of_model
 
 
-def parse(text, file="bias.yaml"):
-    return rules.parsed(content.parsed(file, "yaml", text.encode(errors="surrogatepass")))
+def parse(text):
+    return rules.parsed(content.parsed("bias.yaml", "yaml", text.encode(errors="surrogatepass")))
 
 
 def rule(*rows):

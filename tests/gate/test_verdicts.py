@@ -184,13 +184,10 @@ def test_a_cap_counts_the_answers_of_the_run(tmp_path):
     assert verdicts(tmp_path, own)[0].rule.bound == 15
 
 
-def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
-    run_of(tmp_path, {**GAP, "refused": (0.3, None)}, rates="share")
-    run_of(tmp_path, task="other", minutes=1)
-    assert {
-        each.task: each.verdict
-        for each in verdicts(tmp_path, 'rules:\n  - {task: "*", unusable: 10}\n')
-    } == {"mine": FAIL, "other": INCONCLUSIVE}
+@pytest.mark.parametrize("rates, n", [({}, 100), ({"unanswered": (5.0, None)}, 50)])
+def test_no_rate_and_that_of_a_part_is_no_pass(tmp_path, rates, n):
+    run_of(tmp_path, {**GAP, **rates}, n=n)
+    assert outcomes(tmp_path, "unusable: 10") == [INCONCLUSIVE]
 
 
 @pytest.mark.parametrize("share, cap, verdict", [(0.07, 7, PASS), (0.07001, 7, FAIL)])
@@ -349,12 +346,13 @@ def test_a_bound_has_room_on_the_scale_and_worse_within_it_is_said(
     assert one.verdict == verdict and one.reason.startswith(reason)
 
 
-def four_tasks(folder, *rows):
-    """(changes) -> verdicts of a significant rule on each of four tasks, of `rows`, and of all."""
+def four_tasks(folder, *rows, n=100):
+    """(changes) -> verdicts of a significant rule on each of four tasks, of `rows`, and of all. n:
+    the documents of the last, of 100."""
     for name in ("old", "new"):
         for i, task in enumerate("abcd"):
             groups = {("gap", "g"): (2.0, 0.5), ("gap", "few"): (2.0, 0.5)}
-            run_of(folder / name, task=task, groups=groups, minutes=i)
+            run_of(folder / name, task=task, groups=groups, minutes=i, n=n if i > 2 else 100)
     row = "worse_than_baseline: significantly"
     of_tasks = [f"task: {task}, metric: gap" for task in "abcd"]
     lines = [f"  - {{{which}, {row}}}\n" for which in (*of_tasks, *rows, 'task: "*"')]
@@ -365,13 +363,24 @@ def four_tasks(folder, *rows):
     return lambda changes: gate.judge(rules, new.runs, old.runs, changes)["m"]
 
 
-@pytest.mark.parametrize("z, verdict", [(1.8, FAIL), (1.2, PASS)])
-def test_a_small_worsening_everywhere_is_found_by_all_rules_together(tmp_path, z, verdict):
+@pytest.mark.parametrize(
+    "before, z, of_sum, pooled, verdict",
+    [
+        (2.0, 1.8, 0.5, 3.6, FAIL),
+        (2.0, 1.2, 0.5, 2.4, PASS),
+        # 0.9 further from 0.1: it may have changed sides, and the sum has twice the error
+        (0.1, 1.8, 1.0, 1.8, PASS),
+    ],
+)
+def test_a_small_worsening_everywhere_is_found_by_all_rules_together(
+    tmp_path, before, z, of_sum, pooled, verdict
+):
     """Four numbers, each worse by 1.8 of its standard errors: none is found alone, together they
     are 4 * 1.8 / sqrt(4) = 3.6, where the first of five tests needs 2.807. 2.4 is too little."""
-    *alone, together = four_tasks(tmp_path)(lambda *_: difference(2.0, 2 + z / 2))
+    change = difference(before, before + z / 2, of_sum=of_sum)
+    *alone, together = four_tasks(tmp_path)(lambda *_: change)
     assert [one.verdict for one in alone] == [PASS] * 4
-    assert together.verdict == verdict and together.number.value == pytest.approx(2 * z)
+    assert together.verdict == verdict and together.number.value == pytest.approx(pooled)
 
 
 def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_path):
@@ -399,6 +408,13 @@ def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_
     )
 
 
+def test_all_together_cannot_pass_where_one_cannot(tmp_path):
+    *alone, of_part, together = four_tasks(tmp_path, n=50)(lambda *_: difference(2.0, 2.1))
+    assert [one.verdict for one in alone] == [PASS] * 3
+    assert of_part.verdict == together.verdict == INCONCLUSIVE
+    assert together.reason == of_part.reason
+
+
 def test_unchanged_models_fail_in_at_most_5_of_100(tmp_path):
     """Noise of 24 clusters alone, in four tasks: more than 11 of 100 fail once in 200 times if it
     were 5 %."""
@@ -413,36 +429,27 @@ def test_unchanged_models_fail_in_at_most_5_of_100(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "better, before, now, verdict",
+    "better, before, now, worse, verdict",
     [
-        ("lower", 2.0, 6.0, FAIL),
-        ("lower", 6.0, 2.0, PASS),
-        ("higher", 6.0, 2.0, FAIL),
-        ("higher", 2.0, 6.0, PASS),
-    ],
-)
-def test_a_change_is_judged_in_the_direction_that_is_worse(tmp_path, better, before, now, verdict):
-    one = changed(tmp_path, (before, None, better), (now, None, better))
-    assert (one.verdict, *one.change[:2]) == (verdict, before, now)
-
-
-@pytest.mark.parametrize(
-    "before, now, worse, verdict",
-    [
-        (5.0, 9.0, 4.0, FAIL),
-        (-5.0, -9.0, 4.0, FAIL),
-        (9.0, 5.0, -4.0, PASS),
-        (-5.0, 9.0, 4.0, FAIL),  # it changed sides, by 14, and is 4 further
+        ("lower", 2.0, 6.0, 4.0, FAIL),
+        ("lower", 6.0, 2.0, -4.0, PASS),
+        ("higher", 6.0, 2.0, 4.0, FAIL),
+        ("higher", 2.0, 6.0, -4.0, PASS),
+        (None, 5.0, 9.0, 4.0, FAIL),
+        (None, -5.0, -9.0, 4.0, FAIL),
+        (None, 9.0, 5.0, -4.0, PASS),
+        (None, -5.0, 9.0, 4.0, FAIL),  # it changed sides, by 14, and is 4 further
         # as far as before, by numbers that are less exact than their paired difference
-        (-6.0, 6.0, 0.0, INCONCLUSIVE),
+        (None, -6.0, 6.0, 0.0, INCONCLUSIVE),
     ],
 )
-def test_a_signed_number_is_worse_if_it_is_further_from_the_null_value(
-    tmp_path, before, now, worse, verdict
+def test_a_change_is_judged_in_the_direction_that_is_worse_or_by_the_distance_from_the_null_value(
+    tmp_path, better, before, now, worse, verdict
 ):
-    one = changed(tmp_path, (before, 0, None), (now, 0, None))
+    more = None if better else 0, better
+    one = changed(tmp_path, (before, *more), (now, *more))
     assert one.number.value == pytest.approx(worse) and one.verdict == verdict
-    assert one.number.low <= worse <= one.number.high
+    assert one.number.low <= worse <= one.number.high and one.change[:2] == (before, now)
 
 
 def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
@@ -482,8 +489,10 @@ def test_a_baseline_of_one_model_is_that_of_all(tmp_path):
     for i, name in enumerate(("a", "b")):
         run_of(tmp_path / "old", model=name, minutes=i)
     run_of(tmp_path / "new", model="b")
-    run_of(tmp_path / "one", model="c")
+    for i, task in enumerate(("a task", "mine")):
+        run_of(tmp_path / "one", model="c", task=task, minutes=i)
     (now,) = found(tmp_path / "new").runs
     assert gate.baseline_of(now, found(tmp_path / "old").runs).model == "b"
-    assert gate.baseline_of(now, found(tmp_path / "one").runs).model == "c"
+    one = gate.baseline_of(now, found(tmp_path / "one").runs)
+    assert (one.model, one.task) == ("c", "mine")
     assert gate.baseline_of(now._replace(identity="d"), found(tmp_path / "old").runs) is None

@@ -60,7 +60,7 @@ USELESS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "answer", "task", "why"), USELESS)
+@pytest.mark.parametrize("kind, answer, task, why", USELESS)
 def test_a_task_asks_no_more_after_eight_answers_without_use(ask, kind, answer, task, why):
     calls, [(sentence, status)], results = ask(kind, answer, task)
     turns = 1 + (task == "mist_aat")
@@ -79,7 +79,7 @@ def test_one_answer_of_use_among_eight_is_enough_and_seven_are_no_first_eight(as
     assert ask(HARNESS, OPEN, limit=7)[:2] == (7, [])
 
 
-@pytest.mark.parametrize(("closed", "kind"), [(True, ""), (False, "cut off")])
+@pytest.mark.parametrize("closed, kind", [(True, ""), (False, "cut off")])
 def test_choices_behind_an_empty_thought_are_of_use(closed, kind):
     thought = Thought("")
     thought.closed = closed

@@ -88,6 +88,7 @@ WRONG = {
     ),
     "none.json": ("[]", "expected a list of rows"),
     "twice.json": (json.dumps([ROW, ROW]), r"row 2: id: '.*' stands in row 1 too"),
+    "line.jsonl": ('{"a": 1}\n{"a": \n', "line 2"),
     "rows.txt": ("", r"expected a file that ends in .json, .jsonl or .parquet"),
     "broken.parquet": ("[{", "cannot read .*broken.parquet"),
     "absent.json": (None, "stereoset_intrasentence: cannot read absent.json: No such file or dir"),

@@ -18,16 +18,11 @@ def parts(sentence, other):
     return [sentence[start:end] for start, end in modified(sentence, other)]
 
 
-def test_the_descriptor_of_section_4_1_1_is_modified_and_all_else_is_shared():
-    dark = "I saw a beautiful dark-skinned woman standing near the bus stop."
-    fair = "I saw a beautiful fair-skinned woman standing near the bus stop."
-    assert parts(dark, fair) == ["dark-skinned"]
-    assert parts(fair, dark) == ["fair-skinned"]
-
-
 @pytest.mark.parametrize(
     "sentence, other, changed",
     [
+        # section 4.1.1
+        ("A beautiful dark-skinned man.", "A beautiful fair-skinned man.", ["dark-skinned"]),
         ("A tall man came.", "An obese man came.", ["A", "tall"]),
         ("Two short men left.", "Two very tall men left.", ["short"]),
         ("Two men left.", "Two tall men left.", []),  # nothing of this one is modified
@@ -89,11 +84,6 @@ def test_the_cache_asks_a_model_that_reads_from_left_to_right_once(tmp_path):
         lm = RuleLM(lambda _, text: -float(len(text)))
         assert CachingLM(lm, str(tmp_path / "cache.db")).pair_loglikelihood(PAIRS) == JOINT
         assert [request.args for request in lm.requests] == expected
-
-
-def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
-    cached = CachingLM(OwnLM(), str(tmp_path / "cache.db"))
-    assert cached.pair_loglikelihood(PAIRS) == [(0.5, 3, SHARED)] * 2
 
 
 def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():

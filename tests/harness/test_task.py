@@ -60,19 +60,6 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
     assert prompt.endswith("\nInference:")
 
 
-def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_is_reported():
-    """At 0.8 P(a) = 1 / (1 + exp(-2 / 0.8)) = 0.9241 for every question."""
-    results = evaluate(RuleLM(letter_a), "hbb", limit=312, log_samples=True)
-    numbers = numbers_of(results, "hbb")
-    assert numbers["mean_difference", None] == pytest.approx(0, abs=1e-9)
-    assert numbers["position_preference", None] == pytest.approx(42.41, abs=0.005)
-    counts = [numbers[name, None] for name in ("biased_count", "instances", "left_out")]
-    assert counts == [0, 134, 0]
-    record = results["samples"]["hbb"][0]["records"]
-    assert (record["type"], record["identity"], record["first"]) == ("Age 1", "Young", 1)
-    assert record["log_odds"] == 2
-
-
 def letter_a(context, letter):
     return 0.0 if letter.strip() == "a" else -2.0
 
@@ -107,19 +94,17 @@ def test_every_task_and_group_loads_and_is_tagged():
         assert index["implicit_social_bias"].tags == tagged
     others = ["bistereo_nli_generate", "bistereo_nli_men_looks", "bistereo_analogy_generate"]
     assert set(manager.load(["implicit_bias", *others])["tasks"]) == {*tagged, *others}
-    prompts = [f"{name}{setting}" for name in EMPATHY for setting in SETTINGS]
-    groups = {
-        "empathy": EMPATHY,
-        "empathy_prompts": prompts,
-        "empathy_likelihood": [f"{name}_likelihood" for name in EMPATHY],
-        "empathy_official": [f"{name}_official" for name in EMPATHY],
-        "empathy_prompts_official": [f"{name}_official" for name in prompts],
-    }
-    known = set(manager.all_subtasks)
-    for group, names in groups.items():
-        assert sorted(manager.task_index[group].cfg["task"]) == sorted(names)
-        assert set(names) <= known
-    assert {f"{n}{k}_likelihood" for n in EMPATHY for k in ("", "_official")} <= known
+    for end, settings in (
+        ("", [""]),
+        ("_prompts", SETTINGS),
+        ("_likelihood", ["_likelihood"]),
+        ("_official", ["_official"]),
+        ("_prompts_official", [f"{setting}_official" for setting in SETTINGS]),
+    ):
+        names = {f"{name}{setting}" for name in EMPATHY for setting in settings}
+        listed = manager.task_index[f"empathy{end}"].cfg["task"]
+        assert len(listed) == len(names) and {*listed} == names <= {*manager.all_subtasks}
+    assert {f"{name}_official_likelihood" for name in EMPATHY} <= {*manager.all_subtasks}
 
 
 def groups_named(prompt):

@@ -10,7 +10,7 @@ from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from lm_eval_bias.harness import compat, token_counts
+from lm_eval_bias.harness import token_counts
 from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.models.prefix import PrefixLM
 from tests.harness.test_conversation import DATA
@@ -56,8 +56,8 @@ def after(tokenizer, prompt, letter):
     return tiny.probability(llama(), tokenizer, prompt, letter)
 
 
-def requests(*pairs, kind="loglikelihood"):
-    return [compat.request(kind, {}, pair, i, "t", 0) for i, pair in enumerate(pairs)]
+def requests(*pairs):
+    return tiny.asked("loglikelihood", *pairs)
 
 
 def in_chat(lm, *pairs):

@@ -55,12 +55,14 @@ def test_the_groups_of_some_rows_are_those_of_all():
 
 
 def test_the_error_of_one_clustering_is_that_of_the_means_of_equal_clusters():
-    """Also in strata, where the means of the strata are no chance: 3 and 7 of a hundred."""
+    """Also in strata, where the means of the strata are no chance: 3 and 7 of a hundred. Strata of
+    which one has one cluster are none."""
     cluster = np.repeat(np.arange(20), 4)
     values = RNG.normal(size=20)
     of = mean(values[cluster], (cluster, None))
     assert of.variance == pytest.approx([values.var(ddof=1) / 20])
     assert of.df == pytest.approx([19]) and (of.clusters, of.n) == (20, 80)
+    assert mean(values[cluster], (cluster, cluster == 0)).variance == pytest.approx(of.variance)
     moved = values + 100 * (np.arange(20) % 2)
     of = mean(moved[cluster], (cluster, cluster % 2))
     halves = [values[k::2].var(ddof=1) / 10 for k in (0, 1)]

@@ -31,7 +31,7 @@ def test_calls_of_a_pack_have_the_keys_that_their_tokens_see(given, past, most):
     assert_right(blocks(trie, nodes, past, most), trie.visible(nodes[past:], nodes), most)
 
 
-@pytest.mark.parametrize(("rows", "calls"), [(8, 1), (9, 2), (16, 2)])
+@pytest.mark.parametrize("rows, calls", [(8, 1), (9, 2), (16, 2)])
 def test_calls_of_a_step_have_the_keys_that_their_rows_see(rows, calls):
     sees = np.random.default_rng(0).random((rows, 30)) < 0.2
     found = row_blocks(sees, 8)

@@ -15,7 +15,7 @@ import tiny_masked
 import torch
 from lm_eval.api.model import CacheHook, CachingLM
 from lm_eval.models.huggingface import HFLM
-from tiny import asked
+from tiny import asked, assert_same
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lm_eval_bias.models import pack_size
@@ -197,14 +197,6 @@ def reading(lm):
         lambda module, arguments: device(arguments[0].numel()) and None
     ):
         yield device
-
-
-def assert_same(found, expected):
-    for one, other in zip(found, expected, strict=True):
-        if isinstance(other, tuple):
-            assert_same(one, other)
-        else:
-            assert one == (tiny.near(other) if isinstance(other, float) else other)
 
 
 KINDS = pytest.mark.parametrize("kind", [prefix, masked, entailment])

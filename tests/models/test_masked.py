@@ -2,7 +2,6 @@
 random encoders with real tokenizers."""
 
 import csv
-import json
 from difflib import SequenceMatcher
 from math import isnan
 
@@ -272,7 +271,7 @@ def test_the_sentences_of_crows_pairs_are_scored_by_tokens_as_their_authors_do(n
 def test_the_harness_finds_it_by_name_and_asks_it_for_pairs(tmp_path):
     scripted.ask(tmp_path, "m", masked("BERT"), "bistereo_pairs_height", limit=4)
     (samples,) = tmp_path.rglob("samples_*.jsonl")
-    methods = [json.loads(line)["records"]["method"] for line in samples.open()]
+    methods = [sample["records"]["method"] for sample in scripted.lines_of(samples)]
     assert methods == ["shared tokens"] * 4
     assert get_model("hf-mlm") is MaskedLM
 
@@ -358,9 +357,8 @@ def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(tm
 def test_deberta_s_own_head_is_found_where_the_config_does_not_name_it(tmp_path):
     name = "DeBERTa v2, its own head"
     folder, file = tiny_masked.saved(tmp_path, name), tmp_path / "config.json"
-    config = json.loads(file.read_text())
-    del config["legacy"]
-    file.write_text(json.dumps(config))
+    with scripted.edited(file) as config:
+        del config["legacy"]
     expected = values(masked(name), [("", TALL)])
     assert values(MaskedLM(folder, device="cpu"), [("", TALL)]) == tiny.near(expected)
 

@@ -138,8 +138,11 @@ def test_an_adapter_may_bring_the_head(tmp_path):
             "labels=entailment/neutral in --model_args: expected 3 names, since .* has the labels "
             "a, b, c",
         ),
-        (["entailment", "neutral"], {}, "has the labels entailment, neutral: hf-nli needs"),
-        (["entailment", "not_entailment"], {}, "hf-nli needs entailment, neutral and contr"),
+        (
+            ["entailment", "neutral"],
+            {},
+            "has the labels entailment, neutral: hf-nli needs entailment, neutral and contr",
+        ),
         (
             ["a", "b", "c"],
             {"labels": "entailment/neutral/no"},

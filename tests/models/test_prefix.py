@@ -6,7 +6,7 @@ import pytest
 import tiny
 import torch
 import transformers
-from tiny import LIKELIHOODS, answers, hf, prefix, texts, values, writing
+from tiny import LIKELIHOODS, answers, assert_same, hf, prefix, texts, values, writing
 
 from lm_eval_bias.models.tree_attention import TreeModel, Unsupported
 from lm_eval_bias.models.trial import check
@@ -22,12 +22,6 @@ def llama():
 def exact(llama):
     """The likelihoods of hf."""
     return values(hf(llama))
-
-
-def assert_same(found, expected):
-    for (a, greedy_a), (b, greedy_b), request in zip(found, expected, LIKELIHOODS, strict=True):
-        assert a == tiny.near(b), request.args
-        assert greedy_a == greedy_b, request.args
 
 
 def distinct_prefixes(model, requests):

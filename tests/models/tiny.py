@@ -39,6 +39,15 @@ def near(expected):
     return pytest.approx(expected, rel=1e-5, abs=1e-4)
 
 
+def assert_same(found, expected):
+    """Answers, of which the numbers are near."""
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(other, tuple):
+            assert_same(one, other)
+        else:
+            assert one == (near(other) if isinstance(other, float) else other)
+
+
 CONFIGS = {
     "Llama": lambda: transformers.LlamaConfig(**ROTARY),
     # its default in newer transformers

@@ -30,9 +30,6 @@ def test_growth_counts_distinct_clusters():
     ]
 
 
-TENS = range(50, 2001, 10)
-
-
 def test_half_the_width_takes_almost_four_times_the_clusters():
     """100 documents have 20 clusters, 5 each: the variance falls with clusters, and Student's
     quantile too."""

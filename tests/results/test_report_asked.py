@@ -1,12 +1,11 @@
 """What a report shows of samples: three questions, and how many answers seem cut off, from files
 that are not read whole."""
 
-import json
-
 import pytest
 
 from lm_eval_bias.results import transcripts as module
 from lm_eval_bias.results.transcripts import Choice, transcript
+from tests.scripted import write_lines
 
 
 def generated(number, answers, filtered=None, **settings):
@@ -37,10 +36,8 @@ def read(tmp_path):
     """The transcript of sample files."""
 
     def read(*files):
-        paths = [tmp_path / str(i) for i in range(len(files))]
-        for path, samples in zip(paths, files, strict=True):
-            path.write_text("".join(f"{json.dumps(s)}\n" for s in samples), encoding="utf-8")
-        return transcript(paths)
+        named = enumerate(files)
+        return transcript([write_lines(tmp_path / str(i), samples) for i, samples in named])
 
     return read
 
@@ -81,7 +78,7 @@ def test_a_short_file_shows_each_question_once(read):
 
 
 def test_a_large_file_is_not_read_whole(read, monkeypatch):
-    """Of 30 MB two hundred lines of a kilobyte; the last question is one of the last lines."""
+    """Of 3 MB two hundred lines of a kilobyte; the last question is one of the last lines."""
     lengths = []
 
     def loads(line, loads=module.loads):
@@ -89,10 +86,10 @@ def test_a_large_file_is_not_read_whole(read, monkeypatch):
         return loads(line)
 
     monkeypatch.setattr(module, "loads", loads)
-    found = read([generated(i, ["x" * 900]) for i in range(30_000)])
+    found = read([generated(i, ["x" * 900]) for i in range(3_000)])
     assert len(lengths) == module.LINES and sum(lengths) < 1_000_000
     first, middle, last = (int(q.number) for q in found.questions)
-    assert first == 0 and 14_500 < middle < 15_500 and last > 29_500
+    assert first == 0 and 1_450 < middle < 1_550 and last > 2_950
 
 
 def test_a_file_without_ends_of_lines_is_left_at_some_point(tmp_path, monkeypatch):

@@ -524,15 +524,12 @@ def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, t
 
 
 def test_what_python_saved_does_not_say_that_there_was_no_system_message(tmp_path):
-    with edited(made_up(tmp_path, config={"model": "local-chat-completions"})) as content:
-        del content["chat_template_sha"], content["system_instruction_sha"]
-    assert the_run(tmp_path).condition["system instruction"] == "unknown"
-
-
-def test_a_template_that_was_not_applied_is_not_unknown(tmp_path):
+    """A template that was not applied is not unknown."""
     with edited(made_up(tmp_path, metadata={"unused_chat_template": True})) as content:
-        del content["chat_template_sha"]
-    (warning,) = the_run(tmp_path).warnings
+        del content["chat_template_sha"], content["system_instruction_sha"]
+    run = the_run(tmp_path)
+    assert run.condition["system instruction"] == "unknown"
+    (warning,) = run.warnings
     assert warning.startswith("its tokenizer has a chat template, which was not applied")
 
 

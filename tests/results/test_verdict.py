@@ -132,11 +132,6 @@ IN_RAW = "No difference was found in raw; more than a factor of 2.719 is exclude
         ),
         (
             (9.0, 8.0, 10.0),
-            {"refused": 51.0},
-            "Cannot be told: 51 % of the answers were refused or could not be read.",
-        ),
-        (
-            (9.0, 8.0, 10.0),
             {"refused": 31.0, "unparsed": 20.0},
             "Cannot be told: 51 % of the answers were refused or could not be read.",
         ),

@@ -15,6 +15,7 @@ from tests.browser import AXE, OPEN, WIDTHS, axe, chromium, cut_on_paper, look, 
 from tests.hostile import HOSTILE, run_of
 from tests.show.test_report import TABLE, UNSEEN, attack, ours, reported
 
+pytestmark = pytest.mark.slow
 PAGES = ("overview", "model", "leaderboard", "comparison", "brief")
 ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
 ROWS = (
@@ -52,14 +53,12 @@ def pages(tmp_path_factory):
     return dict(zip(PAGES, paths, strict=True))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pages, name):
     seen = look(browser, pages[name])
     assert not seen.faults and not seen.requests and not seen.said and seen.wide <= 0, seen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_without_scripts_a_page_says_the_same(browser, pages, name):
     text = text_of(browser, pages[name], scripts=False)
@@ -67,7 +66,6 @@ def test_without_scripts_a_page_says_the_same(browser, pages, name):
     assert not re.search(UNSEEN, text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name):
     assert not cut_on_paper(browser, pages[name])
@@ -86,7 +84,6 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
             assert before and tab.evaluate("window.closedOnPaper") == 0
 
 
-@pytest.mark.slow
 def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
     """Ten tasks of five papers, with five figures each: less than 8,000 pixels; one figure of each
     paper is seen, and a link leads to any other, in a fold that it opens."""
@@ -117,7 +114,6 @@ def test_a_page_of_ten_tasks_is_short_until_it_is_opened(browser, tmp_path):
         assert contents.get_by_role("link").first.is_visible()
 
 
-@pytest.mark.slow
 def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
     """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction;
     "group 1" leaves one. -12,000 is the least."""
@@ -155,7 +151,6 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
         assert not axe(tab) and not tab.said
 
 
-@pytest.mark.slow
 def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
     """On a phone tables scroll in their boxes, by keyboard too, and the page does not."""
     over = (
@@ -174,7 +169,6 @@ def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
         )
 
 
-@pytest.mark.slow
 def test_axe_finds_what_is_wrong(browser, tmp_path):
     """The tests above could not fail otherwise."""
     if not AXE.is_file():

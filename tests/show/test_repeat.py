@@ -37,7 +37,7 @@ def test_a_report_says_of_which_tasks_no_command_is_known(tmp_path, command):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "shown"),
+    "arguments, shown",
     [
         ("model=m,api_key=sk-1,max_tokens=5", "model=m,api_key=...,max_tokens=5"),
         ("token=1,add_bos_token=True", "token=...,add_bos_token=True"),

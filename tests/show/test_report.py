@@ -73,7 +73,7 @@ def reported(known=None, drawing=None, folder=Path(), **more):
     """Of the runs in RUNS, in OUT; both below a folder."""
     found, output = runs.find([folder / RUNS]), folder / OUT
     tests = page.write(found, known or {}, output, drawing and drawing.files, **more)
-    return tests, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
+    return tests, {path.name: path.read_text() for path in output.glob("*.html")}
 
 
 def ours(*exhibits, **more):
@@ -353,7 +353,7 @@ def test_latex_prints_every_text(attacked):
     files = list((attacked[0] / "tables").glob("*.tex"))
     assert len(files) > 5
     for file in files:
-        text = re.sub(r"\A(%.*\n)+", "", file.read_text(encoding="utf-8"))  # after the comment
+        text = re.sub(r"\A(%.*\n)+", "", file.read_text())  # after the comment
         assert set(re.findall(r"\\([A-Za-z]+)", text)) <= set(COMMANDS.split())
         plain = re.sub(r"\\[\\{}$&#%_]", "", text)
         assert plain.count("{") == plain.count("}") and plain.count("$") % 2 == 0

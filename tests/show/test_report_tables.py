@@ -100,7 +100,7 @@ AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
 
 
 @pytest.mark.parametrize(
-    ("sends", "changes", "why"),
+    "sends, changes, why",
     [
         (SERVER, {}, ""),
         (LOCAL, {"options": {"placebo": False}}, ""),

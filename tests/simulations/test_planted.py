@@ -16,7 +16,7 @@ def planted(benchmark_named):
     return benchmark_named("planted")
 
 
-KINDS = yaml.safe_load(Path("simulations/planted.yaml").read_text(encoding="utf-8"))["kinds"]
+KINDS = yaml.safe_load(Path("simulations/planted.yaml").read_text())["kinds"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
