@@ -10,7 +10,7 @@ from .vocabulary import patterns
 NEUTRALITY = "neutrality"
 _WORDS = patterns("affect")
 _AFFECT = Labels(_WORDS["labels"])
-*_, _ECHO, _WITH_SLASH, _UNDECIDED = map(re.compile, _WORDS["question"].values())
+_ECHO, _WITH_SLASH, _UNDECIDED = map(re.compile, _WORDS["question"].values())
 _HASHTAGS = re.compile(r"(?m)(?<=\w) +#\w.*")
 
 

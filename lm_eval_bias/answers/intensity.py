@@ -192,7 +192,8 @@ _GOES_ON = (
 _ABOUT = re.compile(
     "(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|"
     r"total|all|case|opinion|view|\w*ness|anger|fear|joy|guilt|shame|disgust|surprise|pride|"
-    r"situation|scenario|moment|event|story|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+    r"situation|scenario|moment|event|story|relief|trust|boredom|most|best|worst|least|max\w*|"
+    r"emotion\w*|strength|level)\b"
 )
 # "80 would be the worst", not "80 would be my answer"
 _IMAGINED = re.compile(
