@@ -60,6 +60,19 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(paper_text):
     assert prompt.endswith("\nInference:")
 
 
+def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_is_reported():
+    """At 0.8 P(a) = 1 / (1 + exp(-2 / 0.8)) = 0.9241 for every question."""
+    results = evaluate(RuleLM(letter_a), "hbb", limit=312, log_samples=True)
+    numbers = numbers_of(results, "hbb")
+    assert numbers["mean_difference", None] == pytest.approx(0, abs=1e-9)
+    assert numbers["position_preference", None] == pytest.approx(42.41, abs=0.005)
+    counts = [numbers[name, None] for name in ("biased_count", "instances", "left_out")]
+    assert counts == [0, 134, 0]
+    record = results["samples"]["hbb"][0]["records"]
+    assert (record["type"], record["identity"], record["first"]) == ("Age 1", "Young", 1)
+    assert record["log_odds"] == 2
+
+
 def letter_a(context, letter):
     return 0.0 if letter.strip() == "a" else -2.0
 

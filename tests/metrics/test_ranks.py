@@ -42,6 +42,12 @@ def test_ranks_by_hand():
     assert found.ranks.tolist() == [[1, 2], [3, 3], [1, 2]] and found.ties == [(0, 2), (1,)]
 
 
+def test_pairs_are_adjusted():
+    """Three times .02 is above .05."""
+    assert ranks([1, 2, 3], upper(3, 0.02)).ranks.tolist() == [[1, 3]] * 3
+    assert ranks([1, 2], upper(2, 0.02)).ranks.tolist() == [[1, 1], [2, 2]]
+
+
 def test_what_has_no_number_is_not_ranked_and_costs_the_others_nothing():
     """.03 is of one pair alone, that of the first and the last."""
     found = ranks([16, nan, 10], upper(3, [nan, 0.03, nan]))
