@@ -127,22 +127,26 @@ def excluded(metric: Metric, low: float, high: float) -> int:
 
 
 def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) -> Verdict:
-    """The verdict of a number of a run, or of one of its groups; a whole without evidence names the
-    groups that have it."""
+    """The verdict of a run's number, or of one of its groups; a whole without evidence names the
+    groups that have it or no number."""
     found = _of_number(run, metric, number, group)
     if group is not None or found.kind not in (WORDS, NO):
         return found
     kinds = {
         name: _of_number(run, metric, part, name).kind
         for (of, name), part in run.numbers.items()
-        if of == metric.name and name is not None
+        if of == metric.name and name
     }
-    names = [f"{name} {kind}" for name, kind in kinds.items() if kind in (YES, REVERSE)]
+    names = [
+        f"{name} {kind}"
+        for name, kind in kinds.items()
+        if kind in (YES, REVERSE) or run.number(metric.name, name).n == 0
+    ]
     if not names:
         return found
     tests = sum(kind != UNKNOWN for kind in kinds.values())
-    chance = f"{tests * LEVEL:.2g} of {tests} expected by chance"
-    return found._replace(sentence=f"{found.sentence} By part: {', '.join(names)}; {chance}.")
+    parts = f"{', '.join(names)}; {tests * LEVEL:.2g} of {tests} expected to differ by chance"
+    return found._replace(sentence=f"{found.sentence} By part: {parts}.")
 
 
 def _of_number(
@@ -152,10 +156,8 @@ def _of_number(
     people, raw = run.metric(metric.raw) or metric, raw or run.number(metric.raw, group)
     if people is metric or isnan(raw.value):
         people, raw = metric, number
-    lacking = "no usable answers"
-    if people is not metric:
-        lacking = f"there are no answers about {metric.placebos.rstrip(',')}"
-    if why := unusable(run, number, group, lacking) or unusable(run, raw, group, lacking):
+    lacking = f"there are no answers about {metric.placebos.rstrip(',')}"
+    if why := unusable(run, raw, group) or unusable(run, number, group, lacking):
         return Verdict(UNKNOWN, f"Cannot be told: {why}.")
     null, unit = people.null_value or 0.0, people.unit
     side = excluded(people, raw.low, raw.high)

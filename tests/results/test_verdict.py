@@ -49,15 +49,15 @@ def test_without_placebos_nothing_is_said_of_people(run):
 
 def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused,
-    nothing can be told."""
+    nothing can be told. Of hair no answer counts."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
     parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20), "weight": SURE}
-    parts["shape"] = Number(9, 1, 8, 10, 4)
+    parts |= {"shape": Number(9, 1, 8, 10, 4), "hair": Number(nan, n=0)}
     numbers = {("gap", key): n for key, n in parts.items()} | {("refused", "weight"): Number(51)}
     run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
-        " excluded. By part: skin yes; 0.1 of 2 expected by chance."
+        " excluded. By part: skin yes, hair cannot be told; 0.1 of 2 expected to differ by chance."
     )
     assert "parts" not in verdict(run, metric, SURE).sentence
 
