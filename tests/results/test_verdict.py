@@ -48,13 +48,15 @@ def test_without_placebos_nothing_is_said_of_people(run):
 
 
 def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
-    """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused,
-    nothing can be told."""
+    """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused or
+    not read, nothing can be told."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
     parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20), "weight": SURE}
     parts["shape"] = Number(9, 1, 8, 10, 4)
-    numbers = {("gap", key): n for key, n in parts.items()} | {("refused", "weight"): Number(51)}
-    run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
+    lost = {"refused": 26, "unparsed": 25}
+    numbers = {("gap", key): n for key, n in parts.items()}
+    numbers |= {(name, "weight"): Number(rate) for name, rate in lost.items()}
+    run = run._replace(metrics=[metric, *(Metric(name, "%", "") for name in lost)], numbers=numbers)
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
         " excluded. By part: skin yes; 0.1 of 2 expected by chance."
