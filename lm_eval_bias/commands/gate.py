@@ -79,6 +79,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     try:
+        if arguments.junit and arguments.junit.is_file():
+            with suppress(OSError):  # else it cannot be written either
+                arguments.junit.write_bytes(b"")  # an older run's
         return _run(arguments)
     except UsageError as error:
         tell(error)
@@ -195,7 +198,7 @@ def _with_documents(
             for gain, record in pair.moved_most(key):
                 texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
                 verdict.todo += f"\n{gain:.2g} of it: {shortened(', '.join(texts))}"
-        if isnan(verdict.width_factor) or metric is None or run is None or verdict.rule.group:
+        if isnan(verdict.width_factor) or not (metric and run) or verdict.rule.group:
             continue
         with suppress(UsageError):  # where nothing can be planned
             if task not in pilots:
@@ -209,13 +212,13 @@ def _beside(pair: Pair, key: Key) -> Iterator[str]:
     name, group = key
     for metric in pair.two.metrics:
         if name in (metric.raw, metric.between_models) and metric.name != name:
-            change = difference(pair.runs[0], pair.runs[1], (metric.name, group))
+            change = difference(*pair.runs, (metric.name, group))
             before, now = (number_text(value, metric.unit) for value in change[:2])
-            moved = with_unit(change.difference, metric.unit)
             yield (
                 f"{metric.name}, less what placebos get: {before} before, {now} now, changed by "
-                + (f"{moved} {interval_text(change.number, metric.unit)}".rstrip())
-            )
+                f"{with_unit(change.difference, metric.unit)} "
+                f"{interval_text(change.number, metric.unit)}"
+            ).rstrip()
 
 
 def _settings(run: Run) -> str:
@@ -263,7 +266,6 @@ def changes(read: Reader, pairs: Pairs) -> Changes:
                 pairs[which] = paired(before, now, answers)
         if notes := pairs[which].notes:
             raise UsageError("; ".join(notes))
-        first, second = pairs[which].runs
-        return difference(first, second, key)
+        return difference(*pairs[which].runs, key)
 
     return change

@@ -146,13 +146,12 @@ class Pair(NamedTuple):
     two: Run
     other_differences: str
     documents: Sequence[str]
-    runs: Sequence[Replicates]
+    runs: tuple[Replicates, Replicates]
     notes: Sequence[str]
 
     def rows(self, names: Sequence[str] | None, groups: bool) -> list[ComparedNumber]:
         """The chosen numbers in the order of their declaration; of each, the whole first."""
         first, second = self.runs
-        sides = ((self.one, first), (self.two, second))
         split = first.summary.groups if groups else {}
         return [
             ComparedNumber(
@@ -166,7 +165,7 @@ class Pair(NamedTuple):
                         kind(run, metric, own.number(key), group, own.number((metric.raw, group))),
                         "" if group or run.n > len(self.documents) else run.range_text(metric),
                     )
-                    for run, own in sides
+                    for run, own in ((self.one, first), (self.two, second))
                 ],
                 self.other_differences,
             )
@@ -230,7 +229,7 @@ def paired(
             )
         notes.append(f"the {n} documents that both were asked, of {first:,} and {second:,}")
     prompts = [(mine.documents[name].prompt, theirs.documents[name].prompt) for name in documents]
-    other = sum(a is not None and b is not None and a != b for a, b in prompts)
+    other = sum(None not in (a, b) and a != b for a, b in prompts)
     if other and one.words == two.words:
         raise UsageError(f"other prompts, in {other:,} of {n} documents")
     settings = [  # choices alone are not generated; those behind a thought have its settings
@@ -243,9 +242,9 @@ def paired(
             f"answers were generated with other settings ({', '.join(settings)}), so a difference "
             "may be theirs"
         )
-    runs = replicated([mine, theirs], documents)
+    a, b = replicated([mine, theirs], documents)
     return Pair(
-        one, two, other_differences, documents, runs, [f"{one.task}: {note}" for note in notes]
+        one, two, other_differences, documents, (a, b), [f"{one.task}: {note}" for note in notes]
     )
 
 

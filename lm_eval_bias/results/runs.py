@@ -194,9 +194,10 @@ class Run(NamedTuple):
             for metric in self.metrics
             if metric.name in UNUSABLE and (not of or (metric.name, of) in self.numbers)
         }
-        refused, unparsed = (rates.get(name, 0.0) for name in ("refused", "unparsed"))
-        if refused > 0 and unparsed > 0:
-            rates["refused and unparsed"] = refused + unparsed
+        for of_group in ("", f" of {group}"):
+            both = [rates.get(f"{name}{of_group}", 0.0) for name in ("refused", "unparsed")]
+            if min(both) > 0:
+                rates[f"refused and unparsed{of_group}"] = sum(both)
         return rates
 
     def range_of(self, metric: str) -> tuple[float, float]:

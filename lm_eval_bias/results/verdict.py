@@ -3,7 +3,7 @@ interval with a null value, but for the rules of a gate, with levels of their ow
 
 import re
 from collections.abc import Iterable, Sequence
-from math import exp, isfinite, isnan, nan
+from math import exp, isfinite, isnan
 from typing import NamedTuple
 
 from lm_eval_bias.data.systematic_errors import of_our_items
@@ -120,7 +120,7 @@ def strongest(tests: Iterable[Tested]) -> list[Tested]:
 def excluded(metric: Metric, low: float, high: float) -> int:
     """1 for an interval above the null value, -1 for one below it; 0 if it contains the null value,
     or lies on the better side of it."""
-    null = nan if metric.null_value is None else metric.null_value
+    null = metric.null_value or 0.0
     if low > null and metric.better != "higher":
         return 1
     return -1 if high < null and metric.better != "lower" else 0

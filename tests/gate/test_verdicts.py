@@ -378,9 +378,12 @@ def test_a_small_worsening_everywhere_is_found_by_all_rules_together(
     """Four numbers, each worse by 1.8 of its standard errors: none is found alone, together they
     are 4 * 1.8 / sqrt(4) = 3.6, where the first of five tests needs 2.807. 2.4 is too little."""
     change = difference(before, before + z / 2, of_sum=of_sum)
-    *alone, together = four_tasks(tmp_path)(lambda *_: change)
+    *alone, together = four_tasks(tmp_path)(
+        lambda run, *_: change._replace(clusters=20 + ord(run.task) % 4)
+    )
     assert [one.verdict for one in alone] == [PASS] * 4
     assert together.verdict == verdict and together.number.value == pytest.approx(pooled)
+    assert together.number.clusters == 20, "of the task that has fewest"
 
 
 def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_path):

@@ -67,6 +67,9 @@ def test_the_error_of_one_clustering_is_that_of_the_means_of_equal_clusters():
     of = mean(moved[cluster], (cluster, cluster % 2))
     halves = [values[k::2].var(ddof=1) / 10 for k in (0, 1)]
     assert of.variance == pytest.approx([sum(halves) / 4])
+    moved = np.tile([1, 10, -1, -10], 5)  # of variance 1 : 100
+    welch = 9 * 101**2 / (1 + 100**2)
+    assert mean(moved[cluster], (cluster, cluster % 2)).df == pytest.approx(welch)
 
 
 @pytest.mark.parametrize("varies", [0, 1])

@@ -48,18 +48,20 @@ def test_without_placebos_nothing_is_said_of_people(run):
 
 
 def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
-    """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused,
-    nothing can be told. Of hair no answer counts."""
+    """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused or
+    not read, nothing can be told. Of hair no answer counts."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
     parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20), "weight": SURE}
     parts |= {"shape": Number(9, 1, 8, 10, 4), "hair": Number(nan, n=0)}
-    numbers = {("gap", key): n for key, n in parts.items()} | {("refused", "weight"): Number(51)}
-    run = run._replace(metrics=[metric, Metric("refused", "%", "")], numbers=numbers)
+    lost = {"refused": 26, "unparsed": 25}
+    numbers = {("gap", key): n for key, n in parts.items()}
+    numbers |= {(name, "weight"): Number(rate) for name, rate in lost.items()}
+    run = run._replace(metrics=[metric, *(Metric(name, "%", "") for name in lost)], numbers=numbers)
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
         " excluded. By part: skin yes, hair cannot be told; 0.1 of 2 expected to differ by chance."
     )
-    assert "parts" not in verdict(run, metric, SURE).sentence
+    assert "By part" not in verdict(run, metric, SURE).sentence
 
 
 def test_the_surest_come_first_then_what_is_calibrated_and_has_no_warning(run):
@@ -185,6 +187,8 @@ def test_an_answer_follows_from_interval_null_value_clusters_and_refusals(
         ((3, 2, 4), (-3, -4, -2), "perhaps words", None),
         ((3, 2, 4), (3, nan, nan), "cannot be told", None),
         ((3, nan, nan), (3, 2, 4), "cannot be told", None),
+        # Without a number of people alone the other one decides
+        (NAN, (0.3, -0.7, 1.3), "no difference", None),
     ],
 )
 def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
@@ -197,19 +201,23 @@ def test_evidence_is_of_people_alone_and_of_people_beyond_placebos(
     raw = Metric("raw", "nats", "", null_value=0, above="{size} more", below="{size} less")
     run = run._replace(metrics=[judge, raw], numbers=numbers)
     found = verdict(run, judge, numbers["gap", "g"], "g")
-    assert found.kind == expected
-    if sentence:
-        assert found.sentence == sentence
+    assert found == (expected, sentence or found.sentence)
     # rows that are no groups of the run have their own numbers
     row = {f"{name}{part}": x for name, v in ends.items() for part, x in zip(PARTS, v, strict=True)}
-    (shown,) = judged_rows(SHOWN, run._replace(numbers={}), [{"part": "g", **row}])
+    other = run._replace(numbers={})
+    (shown,) = judged_rows(SHOWN, other, [{"part": "g", **row}])
     assert shown["gap_verdict"] == expected
+    # without people alone, theirs is that of their group, or of the whole
+    whole = run._replace(numbers={(k, None): n for (k, _), n in numbers.items()})
+    del row["raw"]
+    for of, part in ((run, "g"), (whole, "all")):
+        (shown,) = judged_rows(SHOWN, of, [{"part": part, **row}])
+        assert shown["gap_verdict"] == expected
     # nor are those of common documents
-    of_group = numbers["gap", "g"], "g", numbers["raw", "g"]
-    assert kind(run._replace(numbers={}), judge, *of_group) == expected
+    assert kind(other, judge, numbers["gap", "g"], "g", numbers["raw", "g"]) == expected
     # no difference is sorted by the number that it quotes
-    (test,) = judged([run._replace(numbers={(k, None): n for (k, _), n in numbers.items()})])
-    quoted = numbers["raw" if expected == "no difference" else "gap", "g"]
+    (test,) = judged([whole])
+    quoted = numbers["raw" if expected == "no difference" and people is not NAN else "gap", "g"]
     assert test.distance == quoted.distance_in_interval_widths(0)
 
 
