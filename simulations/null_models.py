@@ -312,10 +312,10 @@ def fit(values: Floats, errors: Floats, tests: int = 1) -> Fit:
     others, doi 10.1002/sim.5925; the limit is that of the profile."""
     spreads = (3 * np.abs(values).max() + errors.max()) * np.linspace(0, 1, 400) ** 2
     variance = errors**2 + spreads[:, None] ** 2
+    logs = np.log(variance)
 
     def likelihood(means: Floats) -> Floats:
-        squares = (values - means[:, None]) ** 2 / variance
-        return -0.5 * (np.log(variance) + squares).sum(1)
+        return -0.5 * (logs + (values - means[:, None]) ** 2 / variance).sum(1)
 
     means = (values / variance).sum(1) / (1 / variance).sum(1)
     moved, centred = likelihood(means), likelihood(0 * means)

@@ -1,4 +1,5 @@
-"""What the harness and our tasks do in every run, done once for all runs of a process."""
+"""What the harness and our tasks do in every run, done once for all runs of a process; our YAML
+files from the import on, as tests are collected by them."""
 
 import importlib.util
 import os
@@ -10,15 +11,15 @@ from pathlib import Path
 from lm_eval_bias import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
+EVERY, ONCE = catalogue.read, cache(catalogue.read)
+catalogue.read = lambda path: (ONCE if path.is_relative_to(ROOT) else EVERY)(path)
+catalogue.read.cache_clear = EVERY.cache_clear
 
 
 def cheap_harness():
-    """Ask pip and git for the environment, read our YAML files, compile a template, and make the
-    documents of a task's own items. No run waits for a disk."""
+    """Ask pip and git for the environment, compile a template, and make the documents of a task's
+    own items. No run waits for a disk."""
     os.fsync = lambda file: None
-    every, once = catalogue.read, cache(catalogue.read)
-    catalogue.read = lambda path: (once if path.is_relative_to(ROOT) else every)(path)
-    catalogue.read.cache_clear = every.cache_clear
     if "lm_eval" in sys.modules:
         from lm_eval import evaluator, utils
         from lm_eval.tasks import _index

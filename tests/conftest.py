@@ -13,7 +13,6 @@ import pytest
 from filelock import FileLock
 from xdist.scheduler import LoadFileScheduling
 
-from lm_eval_bias.benchmarks.stereomap import ratings
 from tests.cheap import ROOT, cheap_harness
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -80,6 +79,8 @@ def command(capsys):
 @pytest.fixture(scope="session", autouse=True)
 def cheap():
     """Runs that are started in other processes cluster all of StereoMap's resamples."""
+    from lm_eval_bias.benchmarks.stereomap import ratings
+
     cheap_harness()
     ratings.DRAWS = 60
 

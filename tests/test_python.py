@@ -176,13 +176,13 @@ def test_the_condition_is_the_one_that_was_asked(tmp_path):
 
 
 @pytest.mark.model
-def test_a_loaded_model_is_asked_as_the_harness_asks_it(model_folder, tmp_path):
-    model = AutoModelForCausalLM.from_pretrained(model_folder)
+def test_a_loaded_model_is_asked_as_the_harness_asks_it(tiny, tmp_path):
+    model = AutoModelForCausalLM.from_pretrained(tiny)
     first = leb.evaluate(model, ["bistereo_analogy"], tmp_path, limit=2).runs[0]
-    assert (first.identity, first.condition["dtype"]) == (str(model_folder), "float32")
+    assert (first.identity, first.condition["dtype"]) == (str(tiny), "float32")
     config = first.recorded["config"]
-    assert config["model"] == "hf" and config["model_args"]["pretrained"] == str(model_folder)
-    lm = HFLM(pretrained=str(model_folder), device="cpu")
+    assert config["model"] == "hf" and config["model_args"]["pretrained"] == str(tiny)
+    lm = HFLM(pretrained=str(tiny), device="cpu")
     again = leb.evaluate(lm, ["bistereo_analogy"], tmp_path, limit=2)
     assert again.runs[0].identity == first.identity
     assert again.numbers()["value"].equals(leb.read(tmp_path).numbers()["value"])

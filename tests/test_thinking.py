@@ -112,8 +112,13 @@ def vllm(monkeypatch):
                 end = lm.model.generate(ids, **tokens)[0, ids.shape[1] :]
                 text = lm.tokenizer.decode(end, skip_special_tokens=settings.skip_special_tokens)
                 return SimpleNamespace(outputs=[SimpleNamespace(text=text)])
-            rows = lm.model(ids).logits[0].float().log_softmax(-1).tolist()
-            behind = [dict(enumerate(row)) for row in rows[:-1]]
+            rows = lm.model(ids).logits[0, :-1].float().log_softmax(-1)
+            # as the engine has it: the likeliest token of each place, and the one that stands there
+            pairs = zip(rows.argmax(-1).tolist(), ids[0, 1:].tolist(), strict=True)
+            behind = [
+                {token: float(row[token]) for token in pair}
+                for row, pair in zip(rows, pairs, strict=True)
+            ]
             return SimpleNamespace(prompt_logprobs=[None, *behind])
 
         @torch.inference_mode()
@@ -153,7 +158,7 @@ def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kin
     lm = thinker(name, HFLM if served else kind)
     # as --model_args of a model that may think have it
     thinks = {"enable_thinking": True, "think_end_token": "</think>"}
-    samples = thoughtful(served(lm, **thinks) if served else lm)["samples"]["hbb_ci"]
+    samples = thoughtful(served(lm, **thinks) if served else lm, limit=2)["samples"]["hbb_ci"]
     thought, empty = {
         "Qwen3": ("<think>Hm</think>\n\n", "<think>\n\n</think>\n\n"),
         "DeepSeek-R1": ("Hm</think>\n\n", "\n</think>\n\n"),

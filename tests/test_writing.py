@@ -114,6 +114,8 @@ def test_a_first_report_that_was_cut_off_is_replaced_by_the_next(tmp_path):
         status, _ = cut_off(partial(report, tmp_path / str(at), "new"), tmp_path, at)
         report(tmp_path / str(at), "next")
         assert {*finished(tmp_path / str(at)).values()} >= {"next"}
+        if not status:
+            break
     assert not status
 
 

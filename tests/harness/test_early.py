@@ -144,7 +144,7 @@ def test_a_chat_template_that_nobody_asked_for_is_named_once(tmp_path, caplog):
         results = evaluate(lm, task, known, limit=2, **options)
         return "unused_chat_template" in results["configs"][task]["metadata"]
 
-    assert not marked("bistereo_pairs")  # scores texts as they stand
+    assert not marked("bistereo_pairs_height")  # scores texts as they stand
     assert not marked(LETTERS, apply_chat_template=True)
     assert marked(LETTERS) and marked("bistereo_analogy")
     (line,) = [text for text in caplog.text.splitlines() if str(tmp_path) in text]
