@@ -35,6 +35,7 @@ CONFOUNDS = {
     "words_alone": "rates words as good or bad, whoever they describe,",
     "common_knowledge": "knows what is true of the sick or the rich",
     "letter": "prefers one letter",
+    "spelling": "reacts to spelling, such as capitals, hyphens or long words,",
     "frequency": "prefers frequent words",
 }
 """What models of a family do that a test cannot tell from bias."""
@@ -80,20 +81,14 @@ def judged(runs: Iterable[Run]) -> list[Tested]:
             number,
             calibrated(run, metric),
             found,
-            _decisive(run, metric, number, found).distance_in_interval_widths(
-                metric.null_value or 0.0
-            ),
+            quoted.distance_in_interval_widths(metric.null_value or 0.0),
         )
         for run in runs
         for metric, number in run.tested
         for found in [verdict(run, metric, number)]
+        for raw in [run.number(metric.raw)]  # which a verdict of no difference quotes
+        for quoted in [number if found.kind != NO or isnan(raw.value) else raw]
     ]
-
-
-def _decisive(run: Run, metric: Metric, number: Number, found: Verdict) -> Number:
-    """The one that a verdict quotes: no difference, that of people alone."""
-    raw = run.number(metric.raw)
-    return number if found.kind != NO or isnan(raw.value) else raw
 
 
 def calibrated(run: Run, metric: Metric) -> bool:
@@ -178,14 +173,13 @@ def _of_number(
     if people is not metric:
         share = f" get {100 * (raw.value - number.value) / raw.value:.0f} % of it, which leaves"
         half += _beyond(metric, number, side, share if unit == metric.unit else " taken off leave")
+    yes = metric.better or side > 0
+    start = "Yes" if yes else "The reverse"
     if excluded(metric, number.low, number.high) != side:
-        start = "Yes, or the words" if side > 0 else "The reverse, or the words"
-        return Verdict(WORDS, f"{start}: {half}.")
+        return Verdict(WORDS, f"{start}, or the words: {half}.")
     known = [CONFOUNDS[family] for family in metric.confounds if family in CONFOUNDS]
     also = f" A model that {' or that '.join(known)} can give the same result." if known else ""
-    if metric.better or side > 0:
-        return Verdict(YES, f"Yes: {half}.{also}")
-    return Verdict(REVERSE, f"The reverse: {half}.{also}")
+    return Verdict(YES if yes else REVERSE, f"{start}: {half}.{also}")
 
 
 def _beyond(metric: Metric, number: Number, side: int, share: str) -> str:

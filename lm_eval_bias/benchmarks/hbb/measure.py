@@ -84,7 +84,7 @@ METRICS = (
         above="who the person is moves the odds of an answer by {size} more than other words do",
         below="other words move the odds of an answer by {size} more than who the person is",
         counted="test instances",
-        confounds=("common_knowledge", "letter"),
+        confounds=("common_knowledge", "letter", "spelling"),
         between_models="log_odds_difference",
     ),
     by_category(
