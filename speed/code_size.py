@@ -1,12 +1,11 @@
 """How much there is to read: code tokens and words of docstrings, by folder.
 
-    python speed/code_size.py [--files N]
+    python speed/code_size.py
 
 A token is one of Python's `tokenize`, without comments, docstrings, line breaks, indents. Counted
-are the files that git tracks; `--files` adds the N largest.
+are the files that git tracks.
 """
 
-import argparse
 import ast
 import io
 import subprocess
@@ -38,21 +37,13 @@ def of_files() -> dict[str, Counter[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--files", type=int, default=0, metavar="N")
-    arguments = parser.parse_args()
-    sizes = of_files()
     folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name, of_file in sizes.items():
+    for name, of_file in of_files().items():
         folders[str(Path(name).parent)] += of_file
         folders["all tests" if name.startswith("tests/") else "all code"] += of_file
     print(f"{'folder':40} {'files':>6} {'tokens':>8} {'docstring words':>16}")
     for folder, counts in sorted(folders.items(), key=lambda row: (row[0][:4] == "all ", row[0])):
         print(f"{folder:40} {counts['files']:6} {counts['tokens']:8,} {counts['words']:16,}")
-    for name in sorted(sizes, key=lambda name: -sizes[name]["tokens"])[: arguments.files]:
-        print(f"{sizes[name]['tokens']:8,} {name}")
 
 
 if __name__ == "__main__":

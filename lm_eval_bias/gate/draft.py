@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import inf, sqrt
 
 from lm_eval_bias.gate.rules import CAP, LEAST_CONFIDENCE, SIGNIFICANT
-from lm_eval_bias.gate.verdicts import POWER, Changes, baseline_of, decidable, student
+from lm_eval_bias.gate.verdicts import PARTS, POWER, Changes, baseline_of, decidable, student
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results.runs import Run
@@ -28,7 +28,7 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
                 metric, number = raw, run.number(raw.name)
             tests[run.task, metric].append((run, number))
     tested = {task for task, _ in tests}
-    alpha = (1 - LEAST_CONFIDENCE) / max(len(tests) + (len(tested) > 1), 1)
+    alpha = (1 - LEAST_CONFIDENCE) * (1 - PARTS) / max(len(tests) + (len(tested) > 1), 1)
     lines, left, ruled = [], [], set()
     for (task, metric), numbers in tests.items():
         try:
@@ -59,8 +59,8 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
     return "\n".join(
         [
             f"# Written by `lm-eval-bias gate --init` from runs of {models}.",
-            "# A rule fails if the model is significantly worse than the baseline; it catches what "
-            f"it says in {100 * POWER:.0f} of 100 runs.",
+            "# A rule fails if the model is significantly worse than the baseline, or a part of it "
+            f"is. As a whole it catches what it says in {100 * POWER:.0f} of 100 runs.",
             "# Change a rule before you ask the next model, not after.",
             f"confidence: {LEAST_CONFIDENCE:g}",
             "rules:",

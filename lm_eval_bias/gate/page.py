@@ -40,8 +40,9 @@ def method(rules: Rules) -> list[str]:
         f"which counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside "
         "each stands the confidence at which Holm decided. Of a model that keeps its rules, at "
         f"most {share} have a false FAIL anywhere; of a model that breaks them, at most {share} "
-        "have a false pass, as far as the intervals cover what they should "
-        "(docs/explanation/statistics.md).",
+        "have a false pass, as far as the intervals cover what they should. A fifth of it is for "
+        "parts, such as one axis, of numbers that must not be significantly worse: those that "
+        "fail are listed (docs/explanation/statistics.md).",
         "An interval of another confidence than 95 % is made as the number's own; where the "
         "measure has a way of its own, each side times the ratio of Student's t, with at most one "
         "degree of freedom less than the number has clusters. A cap counts this run's answers: it "

@@ -55,6 +55,8 @@ FAIL, ERROR, INCONCLUSIVE, KEPT, PASS = VERDICTS = (
 """The worst first."""
 POWER = 0.8
 """How often a change is decided that a rule is said to catch, or to be able to decide."""
+PARTS = 0.2
+"""Of the error, what the parts of `SIGNIFICANT` rules share, of which failing ones are shown."""
 ROUNDING = 1e-9
 """Percent by which a rate may exceed its cap, since it is computed from a share."""
 At = Callable[[float], Floats]
@@ -249,8 +251,10 @@ def _judged(
             else [rule.task]
         )
     ]
-    for verdict in verdicts:
-        task, run = verdict.task, verdict.run
+    stated = {(rule.task, rule.metric, rule.group) for rule in rules.rules}
+    queue = list(verdicts)
+    for verdict in queue:  # which grows by the parts of the rules
+        rule, task, run = verdict.rule, verdict.task, verdict.run
         try:
             if task == EVERY:
                 _pool(verdict, verdicts)
@@ -258,30 +262,43 @@ def _judged(
             if run is None:
                 todo = f"run it: lm_eval --tasks {task} --log_samples"
                 raise _Settled(ERROR, f"the runs of this model have no task {task}", todo)
-            if verdict.rule.condition == UNUSABLE:
+            if rule.condition == UNUSABLE:
                 _cap(verdict, run)
             _test(verdict, run, caps.get(task, caps.get(EVERY, CAP)), baseline, changes)
         except _Settled as settled:
             verdict.verdict, verdict.reason, verdict.todo = settled.args
+            continue
+        if rule.condition == SIGNIFICANT and not rule.group:
+            queue += (
+                Verdict(rule._replace(group=group), task, run)
+                for (name, group), number in (baseline_of(run, baseline) or run).numbers.items()
+                if name == rule.metric and (task, name, group) not in stated
+                if isfinite(number.value)
+            )
     tests = [verdict for verdict in verdicts if verdict.rule.condition != UNUSABLE]
-    fails, passes = (
-        levels([p_value(verdict.quantity, side) for verdict in tests], rules.alpha)
-        for side in (0, 1)
-    )
-    for verdict, fail, keep in zip(tests, fails, passes, strict=True):
-        if verdict.quantity:
-            found = _decided(verdict, verdict.quantity, fail, keep, rules.alpha / len(tests))
-            verdict.verdict, verdict.reason, verdict.todo = found
-    return verdicts
+    parts = queue[len(verdicts) :]
+    of_parts = PARTS * rules.alpha if parts else 0.0
+    for family, alpha in ((tests, rules.alpha - of_parts), (parts, of_parts)):
+        fails, passes = (
+            levels([p_value(verdict.quantity, side) for verdict in family], alpha)
+            for side in (0, 1)
+        )
+        for verdict, fail, keep in zip(family, fails, passes, strict=True):
+            if verdict.quantity:
+                found = _decided(verdict, verdict.quantity, fail, keep, alpha / len(family))
+                verdict.verdict, verdict.reason, verdict.todo = found
+    return verdicts + [part for part in parts if part.verdict in (FAIL, ERROR)]
 
 
 def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
-    """All `SIGNIFICANT` rules together, so that a small worsening everywhere counts: the sum of
+    """All `SIGNIFICANT` rules on wholes, so that a small worsening everywhere counts: the sum of
     their changes in standard errors, over the root of their number (Stouffer). A task's numbers
     depend on each other, so their mean is one."""
-    parts = [v for v in verdicts if v.rule.condition == SIGNIFICANT and v is not verdict]
+    wholes = [v for v in verdicts if v.rule.condition == SIGNIFICANT and not v.rule.group]
     z = defaultdict(list)
-    for v in parts:
+    for v in wholes:
+        if v is verdict:
+            continue
         verdict.no_pass = v.no_pass or verdict.no_pass
         if v.quantity:
             z[v.task].append(v.quantity.value / v.quantity.error)
@@ -290,7 +307,7 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     if len(z) < 2:
         raise _Settled(INCONCLUSIVE, f"two tasks need a change to pool, found {len(z)}", "")
     total = sum(sum(own) / len(own) for own in z.values()) / len(z) ** 0.5
-    df = min(v.number.clusters or 0 for v in parts if v.quantity) - 1
+    df = min(v.number.clusters or 0 for v in wholes if v.quantity) - 1
     verdict.number = Number(total, clusters=df + 1)
 
     def interval(alpha: float) -> Floats:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from lm_eval_bias.gate import verdicts as gate
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, KEPT, PASS
+from lm_eval_bias.gate.verdicts import ERROR, FAIL, INCONCLUSIVE, KEPT, PASS, subject
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results.paired import Difference
 from lm_eval_bias.usage import UsageError
@@ -387,28 +387,37 @@ def test_a_small_worsening_everywhere_is_found_by_all_rules_together(
 
 
 def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_path):
-    """g is worse by 3.4 of its standard errors, all else is as before. Together they are ((0 + 3.4)
-    / 2 + 0 + 0 + 0) / sqrt(4) = 0.85. The other group has six clusters."""
+    """g of the task a is worse by 3.4 of its standard errors, that of b, which has no rule of its
+    own, by 6; all else is as before. Together the wholes are as before. The other group has six
+    clusters."""
 
     def paired(now, before, key, clusters=6):
         if key[1] == "few":
             return Difference(2.0, 3.0, 1.0, nan, nan, nan, nan, clusters, "few clusters")
-        return difference(2.0, 3.7 if key[1] else 2.0)
+        worse = {"a": 3.7, "b": 5.0}.get(now.task, 2.0)
+        return difference(2.0, worse if key[1] else 2.0)
 
     rows = [f"task: a, metric: gap, group: {group}" for group in ("g", "few")]
     judged = four_tasks(tmp_path, *rows)
-    *tasks, g, few, together = judged(paired)
+    *tasks, g, few, together, part = judged(paired)
     assert [one.verdict for one in (*tasks, g)] == [PASS] * 4 + [FAIL]
-    # one of seven has failed, so Holm asked the next at 5 / 6 %
-    assert tasks[0].confidence == pytest.approx(1 - 0.05 / 6)
+    # one of seven has failed, so Holm asked the next at 4 / 6 %, and of six parts the first at 1 / 6
+    assert tasks[0].confidence == pytest.approx(1 - 0.04 / 6)
+    assert (part.task, subject(part), part.verdict) == ("b", "gap (g)", FAIL)
+    assert part.confidence == pytest.approx(1 - 0.01 / 6)
     assert few.verdict == INCONCLUSIVE and "6 clusters; with fewer than 10" in few.reason
-    *_, few, _ = judged(partial(paired, clusters=0))
+    *_, few, _, _ = judged(partial(paired, clusters=0))
     assert few.verdict == INCONCLUSIVE and "unknown on how many clusters" in few.reason
-    assert together.number.value == pytest.approx(0.85)
-    assert (together.verdict, together.reason) == (
-        INCONCLUSIVE,
-        "a gap (few) has no change to pool",
-    )
+    assert (together.verdict, together.number.value) == (PASS, 0)
+
+
+def test_a_part_that_lost_its_answers_is_an_error(tmp_path):
+    for name, value in (("old", 2.0), ("new", nan)):
+        run_of(tmp_path / name, groups={("gap", "g"): (value, 0.5)})
+    rules = parse("rules: [{task: mine, metric: gap, worse_than_baseline: significantly}]")
+    new, old = (found(tmp_path / name).runs for name in ("new", "old"))
+    whole, part = gate.judge(rules, new, old, lambda *_: difference(2.0, 2.0))["m"]
+    assert (whole.verdict, subject(part), part.verdict) == (PASS, "gap (g)", ERROR)
 
 
 def test_all_together_cannot_pass_where_one_cannot(tmp_path):
