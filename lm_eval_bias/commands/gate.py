@@ -79,9 +79,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     try:
-        if arguments.junit and arguments.junit.is_file():
-            with suppress(OSError):  # else it cannot be written either
-                arguments.junit.write_bytes(b"")  # an older run's
         return _run(arguments)
     except UsageError as error:
         tell(error)

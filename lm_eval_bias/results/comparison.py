@@ -272,7 +272,8 @@ LEGEND = (
     "Each line is a number of both runs, and the second minus the first with its 95 % interval. "
     "The largest difference, in standard errors, comes first. p is after Holm over all tests: "
     "differences with p at most 0.05 are significant, and at most 5 of 100 comparisons "
-    "have a false one anywhere, as far as the intervals hold.",
+    "have a false one anywhere, as far as the intervals hold. Parts, such as an axis, can differ "
+    "where the whole does not: --groups.",
     "Both runs have the same documents, so the effect of a question on both cancels. The error is "
     "a jackknife's: the task's own numbers, computed again without the same clusters of both runs.",
     "Nearer, farther: to or from the value without bias, by the two values; the leaderboard and "

@@ -94,6 +94,7 @@ def test_a_task_of_ours_that_no_run_has_ends_with_1(gate, one_run):
         (CHANGE, "runs --baseline two", "--baseline has 2 models (a, b), but not m"),
         (PASS, "asked", "mine of m was asked in 2 conditions, and one is"),
         # the checkpoint may be another under the same name
+        (PASS, "short", "covers more documents"),
         (PASS, "short", "the newest run is judged, or none"),
     ],
 )
@@ -176,8 +177,7 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate
         run_of(tmp_path / "runs", GAP, model, task=task, minutes=i)
     more = '  - {task: other, metric: gap, above: -9}\n  - {task: "*", unusable: 5}\n'
     assert gate(rule(PASS, FAIL, OPEN) + more, "runs", "--junit", "j.xml")[0] == 1
-    written = tmp_path / "j.xml"
-    suites = checked(written.read_text())
+    suites = checked((tmp_path / "j.xml").read_text())
     counts = ("name", "tests", "failures", "errors", "skipped")
     assert [tuple(map(suite.get, counts)) for suite in suites] == [
         ("a: mine", "4", "1", "0", "1"),
@@ -185,8 +185,6 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, gate
         ("b: mine", "4", "1", "0", "1"),
         ("b: other", "2", "0", "2", "0"),
     ]
-    gate("", "runs", "--junit", "j.xml")
-    assert not written.read_text(), "after a mistake no verdicts of an earlier run stay"
 
 
 # ---- GitHub

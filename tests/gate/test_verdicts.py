@@ -401,7 +401,7 @@ def test_groups_are_judged_where_they_have_ten_clusters_and_none_is_dropped(tmp_
     judged = four_tasks(tmp_path, *rows)
     *tasks, g, few, together, part = judged(paired)
     assert [one.verdict for one in (*tasks, g)] == [PASS] * 4 + [FAIL]
-    # one of seven has failed, so Holm asked the next at 4 / 6 %, and of six parts the first at 1 / 6
+    # one of seven has failed, so Holm asked the next at 4 / 6 %; of six parts the first at 1 / 6 %
     assert tasks[0].confidence == pytest.approx(1 - 0.04 / 6)
     assert (part.task, subject(part), part.verdict) == ("b", "gap (g)", FAIL)
     assert part.confidence == pytest.approx(1 - 0.01 / 6)
