@@ -109,7 +109,7 @@ MATCHED = {"Age 1": AGE, **{f"Placebo {words}": ("one", "other") for words in WO
 CHANGED = {"Age 1": (9, 10), **{f"Placebo {words}": (words, WORDS[words]) for words in WORDS}}
 
 
-def shifted(size, of_age, changed=CHANGED):
+def shifted(size, of_age, changed=CHANGED, third=()):
     """Log-odds of each type's second identity 0, of its first size(concept, words, characters), or
     of_age(concept) for Age."""
     return [
@@ -119,12 +119,12 @@ def shifted(size, of_age, changed=CHANGED):
             name,
             1,
             0 if i else of_age(c) if type_ == "Age 1" else size(c, *CHANGED[type_]),
-            names,
-            changed=[(0, 0), changed[type_]],
+            (*names, *third),
+            changed=[(0, 0), *[changed[type_]] * 2],
         )
         for c in range(12)
         for type_, names in MATCHED.items()
-        for i, name in enumerate(names)
+        for i, name in enumerate((*names, *third))
     ]
 
 
@@ -195,20 +195,33 @@ def test_the_excess_of_a_model_that_adds_up_words_is_0_however_many_change():
     assert (excess.value, excess.stderr) == pytest.approx((0, 0), abs=1e-9)
 
 
-def test_descriptors_are_a_sample_too():
-    """The same shifts in every concept pair: themes know no error, but placebos vary about their
-    fit, and one pair of identities may as well. So the error is that of a prediction by weighted
-    least squares. Two degrees of freedom count as one, whose t is 12.7062."""
-    sizes = dict(zip(WORDS, (0.5, 2, 0.3, 3, 1), strict=True))
-    excess = excess_of(shifted(lambda c, words, _: sizes[words], lambda c: 2))
-    root = np.sqrt(list(WORDS))
-    x = np.column_stack([np.ones(5), root, list(WORDS.values())]) / root[:, None]
-    y, at = np.array(list(sizes.values())) / root, np.array([1, 3, 10])
-    fit, (rest,), *_ = np.linalg.lstsq(x, y, rcond=None)
-    error = np.sqrt(rest / 2 * (9 + at @ np.linalg.inv(x.T @ x) @ at))
-    value = 2 - at @ fit
-    expected = (value, error, value - 12.7062 * error, value + 12.7062 * error)
-    assert excess[:4] == pytest.approx(expected, rel=1e-5)
+@pytest.mark.parametrize("third, own, placebos", [((), 0, 0), (("third",), 0.5, 0.2), ((), 0, 5)])
+def test_descriptors_are_a_sample_too(third, own, placebos):
+    """Placebos vary about their fit, and one pair of identities may as well. So the error is that
+    of a prediction by weighted least squares, where k identities count as k - 1. What varies from
+    theme to theme is part of the scatter. Two degrees of freedom count as one, whose t is
+    12.7062."""
+    noise = np.random.default_rng(1).random((12, 6)) * [own, *[placebos] * 5]
+    sizes = noise + np.array([2, 0.5, 2, 0.3, 3, 1])
+    places = [9, *WORDS]
+    excess = excess_of(
+        shifted(lambda c, w, _: sizes[c, places.index(w)], lambda c: sizes[c, 0], third=third)
+    )
+    k, shown = (3, [1, 1, 0]) if third else (2, [1])
+    words = np.repeat(list(WORDS), len(shown))
+    x = np.column_stack([words**0, words**0.5, np.repeat(list(WORDS.values()), len(shown))])
+    weight, at = 2 / k / words, np.array([1, 3, 10])
+    spread = np.linalg.inv(x.T * weight @ x)
+    y = np.kron(sizes[:, 1:], shown)
+    fit = y * weight @ x @ spread
+    rest, beyond, df = y - fit @ x.T, sizes[:, 0] * np.mean(shown) - fit @ at, weight @ words - 3
+    scatter = weight @ rest.mean(axis=0) ** 2 / df
+    between = max(scatter - weight @ rest.var(axis=0, ddof=1) / 12 / df, 0)
+    moved, of_themes = 9 / (k - 1) + at @ spread @ at, beyond.var(ddof=1) / 12
+    error = max(of_themes + between * moved, scatter * moved) ** 0.5
+    assert excess[:2] == pytest.approx((beyond.mean(), error), rel=1e-5)
+    if not noise.any():
+        assert excess.high - excess.value == pytest.approx(12.7062 * error, rel=1e-5)
 
 
 def test_the_direction_is_left_to_rows_about_two_identities():

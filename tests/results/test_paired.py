@@ -134,6 +134,22 @@ def test_a_difference_is_judged_where_hidden_answers_leave_least_of_it():
     assert "a server did not show" in found.why and isnan(found.p)
 
 
+def test_an_interval_of_its_own_that_ends_with_the_scale_leaves_no_test():
+    """As of correlations."""
+
+    def widened(x, sample, by, numbers):
+        of = numbers["mean"]
+        return {"mean": of._replace(variance=nan * of.variance, ends=(of.value - 1, of.value + 1))}
+
+    counted = TOY.counted._replace(widened={"all": widened})
+    metrics = (SIGNED._replace(scale=(-9, 9)), *METRICS[1:])
+    measure = TOY._replace(counted=counted, metrics=metrics)
+    first, second = noisy(20, 0, 9)
+    why = "the interval of the second is cut off at the end of the scale"
+    assert less(first, second, measure=measure).why == why
+    assert not less(first, noisy(20, 3, seed=2)[0], measure=measure).why
+
+
 def test_runs_on_other_clusters_and_old_samples_are_refused():
     records, old = made(12, lambda s, c: s), [{"colour": "red", "x": 1.0}]
     for measure, first, second, message in (
