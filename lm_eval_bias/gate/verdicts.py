@@ -294,11 +294,13 @@ def _pool(verdict: Verdict, verdicts: Sequence[Verdict]) -> None:
     """All `SIGNIFICANT` rules on wholes, so that a small worsening everywhere counts: the sum of
     their changes in standard errors, over the root of their number (Stouffer). A task's numbers
     depend on each other, so their mean is one."""
-    wholes = [v for v in verdicts if v.rule.condition == SIGNIFICANT and not v.rule.group]
+    wholes = [
+        v
+        for v in verdicts
+        if v.rule.condition == SIGNIFICANT and not v.rule.group and v is not verdict
+    ]
     z = defaultdict(list)
     for v in wholes:
-        if v is verdict:
-            continue
         verdict.no_pass = v.no_pass or verdict.no_pass
         if v.quantity:
             z[v.task].append(v.quantity.value / v.quantity.error)

@@ -81,14 +81,20 @@ def judged(runs: Iterable[Run]) -> list[Tested]:
             number,
             calibrated(run, metric),
             found,
-            quoted.distance_in_interval_widths(metric.null_value or 0.0),
+            _decisive(run, metric, number, found).distance_in_interval_widths(
+                metric.null_value or 0.0
+            ),
         )
         for run in runs
         for metric, number in run.tested
         for found in [verdict(run, metric, number)]
-        for raw in [run.number(metric.raw)]  # which a verdict of no difference quotes
-        for quoted in [number if found.kind != NO or isnan(raw.value) else raw]
     ]
+
+
+def _decisive(run: Run, metric: Metric, number: Number, found: Verdict) -> Number:
+    """The one that a verdict quotes: no difference, that of people alone."""
+    raw = run.number(metric.raw)
+    return number if found.kind != NO or isnan(raw.value) else raw
 
 
 def calibrated(run: Run, metric: Metric) -> bool:
