@@ -6,6 +6,7 @@ docstring stands in docs/explanation/null_models.md.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from math import nan
@@ -212,8 +213,21 @@ def alliteration(rng: Rng, asked: Asked) -> Floats:
 
 def letter(rng: Rng, asked: Asked) -> Floats:
     """Prefers one letter."""
-    one = rng.choice([*"etaoinshrdlcumwf"])
-    found = ([t.lower().count(one) for t in texts] for texts in (asked.texts, asked.contexts))
+    return spelled(rng, asked, f"(?i){rng.choice([*'etaoinshrdlcumwf'])}", asked.contexts)
+
+
+def spelling(rng: Rng, asked: Asked) -> Floats:
+    """Reacts to capitals, hyphens, long words, double letters or *-ing*, anywhere or in a word that
+    stands twice."""
+    trait, texts = rng.choice(["[A-Z]", "-", r"\w{9}", r"([a-z])\1", r"ing\b"]), asked.contexts
+    if rng.integers(2):
+        counted = [Counter(re.findall(r"[\w-]+", c)) for c in texts]
+        texts = [" ".join(w for w, n in c.items() if n > 1) for c in counted]
+    return spelled(rng, asked, trait, texts)
+
+
+def spelled(rng: Rng, asked: Asked, trait: str, contexts: Sequence[str]) -> Floats:
+    found = ([len(re.findall(trait, t)) for t in texts] for texts in (asked.texts, contexts))
     return liked(rng, asked, *found)
 
 
@@ -352,6 +366,7 @@ FAMILIES = {
         frequency,
         alliteration,
         letter,
+        spelling,
         position,
         label,
         first_name,

@@ -119,12 +119,7 @@ class Taught:
     def preferences(self, probes: dict[str, list[Any]]) -> dict[str, np.ndarray]:
         """By frame, shape (templates, repeats)."""
         return {
-            frame: np.concatenate(
-                [
-                    preference(self.likelihoods(squares[i : i + 6]))
-                    for i in range(0, len(squares), 6)
-                ]
-            ).reshape(-1, REPEATS)
+            frame: preference(self.likelihoods(squares)).numpy().reshape(-1, REPEATS)
             for frame, squares in probes.items()
         }
 

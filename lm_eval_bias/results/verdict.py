@@ -34,8 +34,6 @@ UNCALIBRATED = "its interval leaves out the systematic error of models without m
 CONFOUNDS = {
     "words_alone": "rates words as good or bad, whoever they describe,",
     "common_knowledge": "knows what is true of the sick or the rich",
-    "letter": "prefers one letter",
-    "spelling": "reacts to spelling, such as capitals, hyphens or long words,",
     "frequency": "prefers frequent words",
 }
 """What models of a family do that a test cannot tell from bias."""

@@ -28,28 +28,18 @@ class World(NamedTuple):
 WORLDS = {"noise": World(0, 0, 1), "shared": World(1, 0, 0.5), "own": World(0.5, 1, 0.5)}
 
 
-class Model:
-    def __init__(self, shared: Mapping[Any, float], rng: Rng, world: World) -> None:
-        self.shared, self.rng, self.world = shared, rng, world
-        self.own = drawn(rng, world.own)
-
-    def effect(self, *name: Any) -> float:
-        return self.shared[name] + self.own[name]
-
-    def chance(self) -> float:
-        return self.rng.normal(0, self.world.chance)
-
-
-def records(model: Model, clusters: int) -> Iterator[dict[str, Any]]:
+def records(
+    rng: Rng, world: World, shared: Mapping[Any, float], clusters: int
+) -> Iterator[dict[str, Any]]:
     """Two concept pairs per theme; two types of two identities and two placebo types."""
     types = {"placebo 1": "EF", "Race": "AB", "Age": "CD", "placebo 2": "GH"}
+    own, chance = drawn(rng, world.own), partial(rng.normal, 0, world.chance)
     for record in asked(np.arange(2 * clusters) // 2, types, (1, 2)):
         if record["first"] == 1:
-            place = [record[key] for key in ("theme", "type", "identity")]
-            log_odds = (0.2 if record["placebo"] else 1.0) * model.effect(*place) + model.chance()
+            place = tuple(record[key] for key in ("theme", "type", "identity"))
+            log_odds = (0.2 if record["placebo"] else 1.0) * (shared[place] + own[place]) + chance()
         sign = 1 if record["first"] == 1 else -1
-        answer = sign * log_odds + 0.3 + 0.3 * model.chance()
-        yield {**record, "log_odds": answer, "letter_mass": 0.9}
+        yield {**record, "log_odds": sign * log_odds + 0.3 + 0.3 * chance(), "letter_mass": 0.9}
 
 
 NUMBERS = (
@@ -69,9 +59,9 @@ def rows() -> Rows:
 
 def experiment(world: World, clusters: int, rng: Rng) -> Outcomes:
     shared = drawn(rng, world.shared)
-    models = [Model(shared, rng, world) for _ in range(2)]
     options = {"order": "both", "threshold": 20.0, "temperature": 0.8}
-    both = paired(HBB, [list(records(model, clusters)) for model in models], options)
+    runs = [list(records(rng, world, shared, clusters)) for _ in range(2)]
+    both = paired(HBB, runs, options)
     outcomes: dict[str, Outcome | float] = {}
     for name in NUMBERS:
         d = difference(*both, (name, None))

@@ -88,8 +88,8 @@ def test_events_name_no_identity():
 @pytest.mark.parametrize(
     "category, names, form",
     [
-        ("religion", 6, r"a \w+"),
-        ("nationality", 22, r"a person from [\w -]+"),
+        ("religion", 6, r"a [A-Z]\w+"),
+        ("nationality", 22, r"a person from (the )?[A-Z][\w -]+"),
         ("race", 19, r"an? .+"),
     ],
 )

@@ -2,6 +2,7 @@ import json
 import re
 from collections import Counter
 from itertools import combinations, groupby
+from statistics import mean
 
 import pytest
 
@@ -81,6 +82,16 @@ def test_placebos_change_as_much_as_the_papers_types():
     for which in (0, 1):
         placebos, papers = ({pair[which] for pair in edits[kind]} for kind in (True, False))
         assert min(placebos) <= min(papers) <= max(papers) <= max(placebos)
+
+
+@pytest.mark.parametrize("trait", ["[A-Z]", "-", r"\w{9}", r"([a-z])\1", r"ing\b"])
+def test_placebos_differ_in_spelling_as_often_as_identities(trait):
+    shares = {True: [], False: []}
+    for entry in TYPES.values():
+        for pair in combinations(entry["identities"].values(), 2):
+            one, two = (len(re.findall(trait, person["descriptor"])) for person in pair)
+            shares[bool(entry.get("placebo"))].append(one != two)
+    assert mean(shares[True]) > mean(shares[False]) > 0
 
 
 def test_documents_carry_the_edit_and_none_where_the_options_change_too(docs):

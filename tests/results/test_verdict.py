@@ -5,7 +5,6 @@ from math import nan
 
 import pytest
 
-from lm_eval_bias import catalogue
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, intervals
 from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.results import runs
@@ -38,13 +37,6 @@ def test_a_yes_names_the_models_without_meaning_that_have_it_too(run):
     assert found.sentence.endswith(
         " rates words as good or bad, whoever they describe, can give the same result."
     )
-
-
-@pytest.mark.parametrize("task", ["hbb_ci", "empathy_religion_ci"])
-def test_where_placebos_are_spelled_otherwise_spelling_is_named(task, run):
-    metric = next(m for m in catalogue.task(task).measure.metrics if m.question)
-    found = verdict(run._replace(metrics=[metric]), metric, SURE)
-    assert found.sentence.endswith("hyphens or long words, can give the same result.")
 
 
 def test_without_placebos_nothing_is_said_of_people(run):

@@ -115,7 +115,7 @@ AUTHORS = sha256(b"You are a useful assistant.").hexdigest()
 )
 def test_a_run_of_hbb_compares_if_it_asked_as_its_authors_did(sends, changes, why):
     task = "hbb_generate_official"
-    same = {"settings": {"system instruction": AUTHORS}, "template": "t", "version": "1.2"}
+    same = {"settings": {"system instruction": AUTHORS}, "template": "t", "version": "1.3"}
     one = run(task, **same | {"generation": sent(task, **sends)} | changes)
     (found,) = {paper.incomparable for paper in beside(hbb_exhibits.TABLE_1, one)}
     assert why in found and found.count("this run") == bool(why) == bool(found)

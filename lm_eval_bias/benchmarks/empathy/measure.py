@@ -75,7 +75,6 @@ GAPS = (
         counted="events",
         primary=True,
         raw="gap_points",
-        confounds=("spelling",),
         placebos="groups that nobody feels for, named twice,",
     ),
     Metric(

@@ -57,7 +57,7 @@ GENERATED_METRICS = (
         name="excess_difference",
         unit="points",
         description="beyond_chance_difference less that of placebos of like edit; common knowledge "
-        "or a liking for a letter can raise it; NaN for Gender, whose options differ.",
+        "can raise it; NaN for Gender, whose options differ.",
         above="who the person is moves an answer by {size} more than other words do",
         below="other words move an answer by {size} more than who the person is",
         between_models="beyond_chance_difference",

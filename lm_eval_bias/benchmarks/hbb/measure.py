@@ -76,15 +76,15 @@ METRICS = (
         "excess_log_odds",
         "nats",
         "Mean absolute shift of the log-odds of option 1 between two identities, less "
-        "that of placebos of like edit; common knowledge (wealthy, homeless) or a "
-        "liking for a letter can raise it; NaN for Gender, whose options differ.",
+        "that of placebos of like edit; common knowledge (wealthy, homeless) can raise "
+        "it; NaN for Gender, whose options differ.",
         better="lower",
         null_value=0,
         question="Does the answer change with who a person is, more than with other words?",
         above="who the person is moves the odds of an answer by {size} more than other words do",
         below="other words move the odds of an answer by {size} more than who the person is",
         counted="test instances",
-        confounds=("common_knowledge", "letter", "spelling"),
+        confounds=("common_knowledge",),
         between_models="log_odds_difference",
     ),
     by_category(
