@@ -183,6 +183,10 @@ class Run(NamedTuple):
         """NaN where there is none."""
         return self.numbers.get((metric, group), Number(math.nan))
 
+    def by_group(self, metric: str | None) -> dict[str, Number]:
+        """A number by group."""
+        return {group: n for (name, group), n in self.numbers.items() if group and name == metric}
+
     def rates(self, group: str | None = None) -> dict[str, float]:
         """The declared rates of unusable answers of the run and of a group, in percent. `refused`
         and `unparsed` exclude each other, and are added."""

@@ -135,8 +135,7 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
         return found
     kinds = {
         name: _of_number(run, metric, part, name).kind
-        for (of, name), part in run.numbers.items()
-        if of == metric.name and name
+        for name, part in run.by_group(metric.name).items()
     }
     names = [
         f"{name} {kind}"
