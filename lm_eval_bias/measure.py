@@ -384,8 +384,10 @@ class Measure(NamedTuple):
             forms = [form for r in asked if (form := r.get(IN_FORM.name)) is not None]
             beside[IN_FORM.name] = Number(100 * mean(forms), n=len(forms))
         if not asked:
-            nothing = {m.name: 0.0 if m.unit == "count" else nan for m in self.metrics}
-            none = {name: Number(x, clusters=0, n=0) for name, x in nothing.items()}
+            none = {
+                m.name: Number(0.0 if m.unit == "count" else nan, clusters=0, n=0)
+                for m in self.metrics
+            }
             return Summary({**none, **beside})
         frames = self.counted.frames(asked, options)
         samples = {
@@ -462,7 +464,9 @@ def of_samples(measure: Measure, by_likelihood: bool) -> Measure:
     def record(doc: Document, sample: Any) -> Record:
         answers = sample.get("filtered_resps") or [""]
         if by_likelihood:
-            lost = not usable([float(likelihood) for likelihood, _ in answers])
+            answers = [(nan if x is None else float(x), greedy) for x, greedy in answers]
+            sample = {**sample, "filtered_resps": answers}
+            lost = not usable([x for x, _ in answers])
         else:
             lost = not all("".join(text).strip() for text in answers)
         return {**measure.record(doc, sample), name: 100.0 * lost}

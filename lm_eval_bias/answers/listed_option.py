@@ -294,7 +294,11 @@ _GROUPED = rules(
         rf"answer|response)[^.!?;\n]{{0,40}}?{_ANY}[ )]*{_DISAGREES}": " ",
         rf"neither[( ]+{_LETTER}[) ]{{0,4}}nor[( ]{{0,4}}{_OTHER_LETTER} *[)]?": f" {_BOTH} ",
         rf"(?:either +)?{_LETTER}[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}{_OTHER_LETTER}": " either ",
-        rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))": " either ",
+        # "a. No, the other option."
+        rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))|"
+        rf"{_ANY}\W*\bno, the other(?: {_NOUN}| one)?(?=\W*(?:\n|$))": " either ",
+        # "I decline. Choice a: she struggles."
+        rf"^(\W*i (?:must |have to )?(?:decline|refuse)(?: to \w+)?[.!]\W*){_ANY}": r"\1",
     }
 )
 # Two letters with sentences of another question, or the first of a list with a heading.
@@ -451,8 +455,7 @@ def _answer(text: str, question: _Question) -> str:
         return chosen.pop()
     if is_refusal(_SIGN.sub("it", text)) or re.search(_UNKNOWN, text):
         return REFUSED
-    neither = re.search(_NEITHER, text)
-    if neither:
+    if neither := re.search(_NEITHER, text):
         return UNPARSED if _SIGN.search(text, neither.end()) else ANOTHER
     if not chosen and _offers_a_sentence(text, question):
         return ANOTHER

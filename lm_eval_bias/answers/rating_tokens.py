@@ -158,13 +158,16 @@ def _token(m: re.Match[str], scale: float) -> Token:
     return Token(kind, text, *m.span())
 
 
+_CUT_OFF = r"[^/\n]{1,40}(?: 10?|/\s?1)"  # "75 out of 1"; not "70/10"
+
+
 def _number(m: re.Match[str], scale: float) -> Token:
     """A number, a fraction, the middle of a range, or "code"."""
-    code = Token("code", m.group(), *m.span())
+    code = Token("code", m[0], *m.span())
     value = value_of(m["number"]) + (0.5 if m["half"] else 0)
     base = value_of(m["base"]) if m["base"] else None
-    if base and m.end() == len(m.string) and f"{scale:g}".startswith(m["base"]) and value > base:
-        base = scale  # "75 out of 1", cut off
+    if base and value > base and re.fullmatch(_CUT_OFF, m.string[m.start() :]):
+        base = scale
     if base not in (None, *_BASES):
         return code
     half = 0.0
@@ -172,15 +175,16 @@ def _number(m: re.Match[str], scale: float) -> Token:
         half = (value_of(m["second"]) - value) / 2
         if half <= 0 and m["link"] == "-":
             return code  # "we lost 3-1"
-        near = m["link"].strip() != "or" or half <= (base or scale) / 20
-        if half <= 0 or not near:
+        if half <= 0 or (m["link"].strip() == "or" and half > (base or scale) / 20):
             end = max(m.end("half"), m.end("number"))
             return Token("number", m["number"], m.start("number"), end, value)
-    text = "" if base or half else m.group()
+    text = "" if base or half else m[0]
     return Token("number", text, *m.span(), value + half, base, half)
 
 
 def numbers_in(text: str) -> set[float]:
-    tokens = tokens_of(text, 100)
-    numbers = {t.value for t in tokens if t.kind == "number" and t.text != "one"}
-    return numbers | {float(digits) for digits in re.findall(r"\d{1,9}", text)}
+    return {float(digits) for digits in re.findall(r"\d{1,9}", text)} | {
+        token.value
+        for token in tokens_of(text, 100)
+        if token.kind == "number" and token.text != "one"
+    }

@@ -14,10 +14,6 @@ from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
 
 
-class _NoRule(ValueError):
-    """Why there is no rule."""
-
-
 def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str:
     """A file with a rule for each number that tests a question, of people alone where placebos are
     taken off; the widest interval counts. UsageError where there is none."""
@@ -27,17 +23,22 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
             if raw := run.metric(metric.between_models or metric.raw):
                 metric, number = raw, run.number(raw.name)
             tests[run.task, metric].append((run, number))
-    tested = {task for task, _ in tests}
-    alpha = (1 - LEAST_CONFIDENCE) * (1 - PARTS) / max(len(tests) + (len(tested) > 1), 1)
-    lines, left, ruled = [], [], set()
+    rules, left, lines = [], [], []
     for (task, metric), numbers in tests.items():
-        try:
-            least = max(_least(metric, numbers, baseline, changes, alpha))
-        except _NoRule as why:
+        of_runs, why = _errors(metric, numbers, baseline, changes)
+        if of_runs:
+            rules.append((task, metric, numbers, of_runs))
+        else:
             left.append(f"{task} {metric.name}: no rule. {why}")
-            lines.append(f"  # {left[-1]}")
-            continue
-        ruled.add(task)
+    if not rules:
+        reasons = "\n".join(left or ["no number tests a question"])
+        raise UsageError(f"these runs give no rule:\n{reasons}")
+    ruled = {rule[0] for rule in rules}
+    alpha = (1 - LEAST_CONFIDENCE) / (len(rules) + (len(ruled) > 1))
+    if any(run.by_group(metric.name) for _, metric, numbers, _ in rules for run, _ in numbers):
+        alpha *= 1 - PARTS
+    for task, metric, numbers, of_runs in rules:
+        least = max(decidable(*of_run, alpha) for of_run in of_runs)
         caught = with_unit(least, unit_of_difference(metric.unit))
         paired = "" if baseline else ", or a smaller one: no older run was given"
         lines.append(
@@ -46,15 +47,11 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
             f"{min(number.clusters or 0 for _, number in numbers)} clusters; "
             f"catches a worsening of {caught}{paired}."
         )
-    if not ruled:
-        reasons = "\n".join(left or ["no number tests a question"])
-        raise UsageError(f"these runs give no rule:\n{reasons}")
     if len(ruled) > 1:
-        together = f'{{task: "*", {SIGNIFICANT}: significantly}}'
-        lines.append(f"  - {together}  # all of these together")
+        lines.append(f'  - {{task: "*", {SIGNIFICANT}: significantly}}  # all of these together')
     tasks = {run.task for run in runs}
     capped = {run.task for run in runs if run.rates()}
-    describing, uncapped = sorted(tasks - tested), sorted(tasks - capped)
+    uncapped = sorted(tasks - capped)
     models = ", ".join(dict.fromkeys(run.model for run in runs))
     return "\n".join(
         [
@@ -65,7 +62,11 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
             f"confidence: {LEAST_CONFIDENCE:g}",
             "rules:",
             *lines,
-            *(f"  # {task}: no rule. It describes, and tests no question." for task in describing),
+            *(f"  # {line}" for line in left),
+            *(
+                f"  # {task}: no rule. It describes, and tests no question."
+                for task in sorted(tasks.difference(task for task, _ in tests))
+            ),
             "  # Refusals and answers that cannot be read, in percent of each task.",
             *(f"  # {task}: no cap. Its measure counts no such answers." for task in uncapped),
             *(
@@ -77,42 +78,26 @@ def draft(runs: Sequence[Run], baseline: Sequence[Run], changes: Changes) -> str
     )
 
 
-def _least(
-    metric: Metric,
-    numbers: Sequence[tuple[Run, Number]],
-    baseline: Sequence[Run],
-    changes: Changes,
-    alpha: float,
-) -> list[float]:
-    """How much worse the number of each run must be to be found `POWER` of the time. _NoRule where
-    none can be."""
-    bounds, why = [], ""
+def _errors(
+    metric: Metric, numbers: Sequence[tuple[Run, Number]], baseline: Sequence[Run], changes: Changes
+) -> tuple[list[tuple[float, float, float, int]], str]:
+    """What `decidable` takes of each run, and why there is no rule if that is nothing. The errors
+    are those of the paired change, or their largest for independent and equal runs."""
+    found, why = [], "It has no standard error here."
     for run, number in numbers:
         if cause := unresponsive(run):
-            raise _NoRule(f"{cause[0].upper()}{cause[1:]}.")
-        error, of_sum, clusters = _errors(metric, run, number, baseline, changes)
+            return [], f"{cause[0].upper()}{cause[1:]}."
+        clusters = number.clusters or 0
+        # the standard error that its interval implies
+        own = (number.high - number.low) / (2 * student(0.05, clusters - 1))
+        error, of_sum = sqrt(2) * own, 2 * own
+        if before := baseline_of(run, baseline):
+            change = changes(run, before, (metric.name, None))
+            if change.stderr > 0:
+                error, of_sum, clusters = change.stderr, change.total.stderr, change.clusters
         if clusters < FEWEST_CLUSTERS:
             why = f"It rests on {clusters} clusters, and {FEWEST_CLUSTERS} are needed."
         elif 0 < error < inf:
             away = abs(number.value - (metric.null_value or 0.0))
-            bounds.append(decidable(error, of_sum, away, clusters, alpha))
-        else:
-            why = why or "It has no standard error here."
-    if not bounds:
-        raise _NoRule(why)
-    return bounds
-
-
-def _errors(
-    metric: Metric, run: Run, number: Number, baseline: Sequence[Run], changes: Changes
-) -> tuple[float, float, int]:
-    """The standard errors of its paired change and of the sum of both runs, or their largest for
-    independent and for equal runs; and the clusters."""
-    clusters = number.clusters or 0
-    if before := baseline_of(run, baseline):
-        change = changes(run, before, (metric.name, None))
-        if change.stderr > 0:
-            return change.stderr, change.total.stderr, change.clusters
-    # the standard error that its interval implies
-    own = (number.high - number.low) / (2 * student(0.05, max(clusters - 1, 1)))
-    return sqrt(2) * own, 2 * own, clusters
+            found.append((error, of_sum, away, clusters))
+    return found, why

@@ -270,7 +270,7 @@ def _mistake(rule: Rule, metrics: Sequence[Metric], runs: Sequence[Run]) -> str:
             f"{rule.condition}: {rule.bound:g} can never be met or never be missed; expected a "
             f"number between {low:g} and {high:g} (unit: {metric.unit or 'none'})"
         )
-    groups = [group for run in runs for name, group in run.numbers if group and name == metric.name]
+    groups = [group for run in runs for group in run.by_group(metric.name)]
     if rule.group and runs and rule.group not in groups:
         if not groups:
             return f"{number} is not split into groups; leave `group` out"

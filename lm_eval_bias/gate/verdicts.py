@@ -271,9 +271,8 @@ def _judged(
         if rule.condition == SIGNIFICANT and not rule.group:
             queue += (
                 Verdict(rule._replace(group=group), task, run)
-                for (name, group), number in (baseline_of(run, baseline) or run).numbers.items()
-                if name == rule.metric and (task, name, group) not in stated
-                if isfinite(number.value)
+                for group, part in (baseline_of(run, baseline) or run).by_group(rule.metric).items()
+                if (task, rule.metric, group) not in stated and isfinite(part.value)
             )
     tests = [verdict for verdict in verdicts if verdict.rule.condition != UNUSABLE]
     parts = queue[len(verdicts) :]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.results.runs import Run, different, without_numbers
+from lm_eval_bias.results.runs import Run, different, run_of
 from lm_eval_bias.results.samples import (
     PARTS,
     at,
@@ -32,7 +32,7 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
     for content in contents.values():
         if stopped := at(content, "configs", task.name, "stopped"):
             raise UsageError(stopped)
-    runs = [without_numbers(task, path, content) for path, content in contents.items()]
+    runs = [run_of(path, task.name, content, task, (path,)) for path, content in contents.items()]
     for run in runs[1:]:
         for key, value, other in different(_asked(run), _asked(runs[0])):
             raise UsageError(
@@ -40,7 +40,7 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
                 f"{run.results} and {other} in {runs[0].results}"
             )
     first = of_tasks(next(iter(contents.values()), {}), [task.name])
-    config = mapping(first, "configs", task.name)
+    config = dict(mapping(first, "configs", task.name))
     written = mapping(config, "metadata")
     used, documents = run_options(task, written), in_order(task, files)
     try:
@@ -48,7 +48,7 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
     metadata = {key: value for key, value in written.items() if key not in PARTS}
-    config = {key: value for key, value in config.items() if key != "error"}
+    config.pop("error", None)
     # missing parts count as the others
     sizes = {part_of(run.options) or (1, 1): run.of or 0 for run in runs}
     of_parts = max((count for _, count in sizes), default=0)

@@ -183,6 +183,10 @@ class Run(NamedTuple):
         """NaN where there is none."""
         return self.numbers.get((metric, group), Number(math.nan))
 
+    def by_group(self, metric: str | None) -> dict[str, Number]:
+        """A number by group."""
+        return {group: n for (name, group), n in self.numbers.items() if group and name == metric}
+
     def rates(self, group: str | None = None) -> dict[str, float]:
         """The declared rates of unusable answers of the run and of a group, in percent. `refused`
         and `unparsed` exclude each other, and are added."""
@@ -526,7 +530,7 @@ def _of_results(
             has_cells = "numbers" in mapping(content, "configs", task, "cells")
             if known and not has_cells:
                 raise UsageError(_without_cells(task, configs[task], results.get(task), samples))
-            run = _run(path, task, content, known, samples)
+            run = run_of(path, task, content, known, samples)
             if not has_cells:
                 run = run._replace(numbers=_of_harness(mapping(results, task), run.n))
             elif not run.numbers:
@@ -576,9 +580,10 @@ def _without_cells(task: str, config: Any, results: Any, samples: Sequence[Path]
     return f"{why}; {again}"
 
 
-def _run(
+def run_of(
     path: Path, task: str, content: Json, known: Task | None, samples: tuple[Path, ...]
 ) -> Run:
+    """A task's run. path: of its results, or of samples where these are merged."""
     config, date = content["configs"][task], date_of(path)
     tables = {name: table for name, table in mapping(config, "cells").items() if _is_table(table)}
     tables["numbers"] = rows = [
@@ -644,13 +649,9 @@ def _run(
             WORDING: wording,
         },
     )
-    warnings = _warnings(run, config, changed)
-    return run._replace(warnings=tuple(shortened(line, NOTE) for line in warnings))
-
-
-def without_numbers(task: Task, samples: Path, results: Json) -> Run:
-    """The run of a sample file, as it was asked."""
-    return _run(results_file(samples) or samples, task.name, results, task, (samples,))
+    return run._replace(
+        warnings=tuple(shortened(line, NOTE) for line in _warnings(run, config, changed))
+    )
 
 
 def without_results(samples: Path) -> list[str]:
@@ -704,6 +705,15 @@ def _warnings(run: Run, config: Json, changed: Any) -> Iterator[str]:
     for name, percent in run.rates().items():
         if percent > _MANY:
             yield f"{name} {percent:.0f} %: the numbers are those of the other answers"
+    events, unanswered = run.number("events"), run.number("unanswered").value
+    for metric, number in run.tested:
+        counted = number.n or events.value  # those alone where no placebos were asked
+        if counted <= 0.75 * (events.n or 0) and 0 < unanswered < 50:
+            yield (
+                f"{metric.name} counts {counted:.0f} of {events.n} events, those with all answers, "
+                f"and {unanswered:.1f} % of the answers are missing: --metadata missing=pairwise "
+                "counts the others, too"
+            )
     for metric in run.metrics:
         if is_test(metric) and run.numbers and (metric.name, None) not in run.numbers:
             yield f"version {run.version} had no {metric.name}: run it again for an answer"

@@ -131,19 +131,16 @@ def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) 
     found = _of_number(run, metric, number, group)
     if group is not None or found.kind not in (WORDS, NO):
         return found
-    kinds = {
-        name: _of_number(run, metric, part, name).kind
-        for (of, name), part in run.numbers.items()
-        if of == metric.name and name
-    }
-    names = [
-        f"{name} {kind}"
-        for name, kind in kinds.items()
-        if kind in (YES, REVERSE) or run.number(metric.name, name).n == 0
-    ]
+    names, tests = [], 0
+    for name, part in run.by_group(metric.name).items():
+        kind, sentence = _of_number(run, metric, part, name)
+        tests += kind != UNKNOWN
+        if kind in (YES, REVERSE):
+            names.append(f"{name} {kind}")
+        elif part.n == 0:
+            names.append(f"{name} {sentence[0].lower()}{sentence[1:-1]}")
     if not names:
         return found
-    tests = sum(kind != UNKNOWN for kind in kinds.values())
     parts = f"{', '.join(names)}; {tests * LEVEL:.2g} of {tests} expected to differ by chance"
     return found._replace(sentence=f"{found.sentence} By part: {parts}.")
 

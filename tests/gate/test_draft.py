@@ -44,13 +44,16 @@ def catches(text, metric="gap"):
     return float(re.search(f"metric: {metric},.*catches a worsening of ([0-9.]+)", text)[1])
 
 
-@pytest.mark.parametrize("value, least", [(1.0, 3.0), (100.0, 2.1)])
-def test_what_a_rule_catches_follows_from_the_interval(tmp_path, init, value, least):
+PART = {("gap", "a"): (1.0, 0.5)}
+
+
+@pytest.mark.parametrize("value, groups, least", [(1.0, PART, 3.0), (9, PART, 2.1), (1.0, {}, 2.9)])
+def test_what_a_rule_catches_follows_from_the_interval(tmp_path, init, value, groups, least):
     """24 clusters, standard error 0.5; a fifth of 5 % is for parts. Student's t of 23 degrees of
     freedom has its 98th percentile at 2.177 and its 80th at 0.858; two independent models: 0.5 *
     sqrt(2) * (2.177 + 0.858) = 2.15. If the number may change sides, the sum of both decides: of
-    equal models 0.5 * 2 * (2.177 + 0.858) = 3.04."""
-    run_of(tmp_path / "runs", {"gap": (value, 0.5, 0, None, "Q")})
+    equal models 0.5 * 2 * (2.177 + 0.858) = 3.04; without parts (2.069 + 0.858) = 2.93."""
+    run_of(tmp_path / "runs", {"gap": (value, 0.5, 0, None, "Q")}, groups=groups)
     status, text, _ = init("runs")
     assert status == 0 and catches(text) == least
     rules = [(r.task, r.metric, r.condition, r.bound) for r in parse(text).rules]
@@ -68,12 +71,13 @@ def test_only_tasks_whose_measure_counts_unusable_answers_get_a_cap(tmp_path, in
 
 
 def test_of_two_models_the_wider_interval_counts_and_each_rule_for_holm(tmp_path, init):
-    """Two rules, and none of both together, since they are of one task: the 99th percentile, 2.500.
-    1.0 * 2 * (2.500 + 0.858) = 6.7."""
-    run_of(tmp_path / "runs", {**QUESTION, "other": (1.0, 0.1, 0, None, "R")}, "a")
+    """Two rules, and none of both together, since they are of one task: the 98.75th percentile,
+    2.398. 1.0 * 2 * (2.398 + 0.858) = 6.5. A question without a rule takes no part."""
+    others = {name: (1.0, error, 0, None, name) for name, error in (("R", 0.1), ("S", 0.0))}
+    run_of(tmp_path / "runs", {**QUESTION, **others}, "a")
     run_of(tmp_path / "runs", {"gap": (1.0, 1.0, 0, None, "Q")}, "b", minutes=1)
     text = init("runs")[1]
-    assert catches(text) == 6.7
+    assert catches(text) == 6.5
     assert ("*", "worse_than_baseline") not in {(r.task, r.condition) for r in parse(text).rules}
 
 

@@ -152,8 +152,8 @@ METRICS = (
     Metric("p", "p", "", stderr=False),
 )
 TASKS = dict.fromkeys(("mine", "other"), SimpleNamespace(measure=SimpleNamespace(metrics=METRICS)))
-KEYS = (("gap", None), ("gap", "looks"), ("gap", "behaviour"), ("share", None))
-RUN = SimpleNamespace(task="mine", metrics=METRICS, numbers=dict.fromkeys(KEYS))
+GROUPS = ["looks", "behaviour"]
+RUN = SimpleNamespace(task="mine", metrics=METRICS, by_group=lambda name: GROUPS * (name == "gap"))
 
 
 def checked(*rows, baseline=(RUN,)):

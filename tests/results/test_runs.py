@@ -110,8 +110,7 @@ def test_a_run_without_primary_numbers_has_no_range(tmp_path):
 
 def test_tasks_of_the_harness_stand_apart(tmp_path):
     for minutes, value in ((0, 0.25), (1, 0.5)):  # the newest counts
-        path = made_up(tmp_path, minutes=minutes)
-        with edited(path) as content:
+        with edited(made_up(tmp_path, minutes=minutes)) as content:
             content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
             content["n-samples"]["hellaswag"] = {"original": 9, "effective": 8}
             content["results"]["hellaswag"] = {
@@ -174,9 +173,7 @@ def test_a_person_names_models_and_paths_of_one_name_are_one_model(tmp_path):
         made_up(tmp_path / str(i), model=name, minutes=i, task=f"t{i}")
     places = [Place(tmp_path / str(i), name) for i, name in enumerate(("c", "c", ""))]
     assert {(run.model, run.task) for run in find(places).runs} == {
-        ("c", "t0"),
-        ("c", "t1"),
-        ("c", "t2"),
+        ("c", f"t{i}") for i in range(3)
     }
 
 
@@ -273,13 +270,15 @@ VERSION = catalogue.task(PARTED).metadata["version"]
 
 
 def shard(folder, part, of=3, minutes=0, documents=36, version=VERSION):
-    """A part of a task, of one event, with the harness's two files."""
+    """A part of a task, of one event, with the harness's two files; all but the first lack an
+    answer."""
     options = {"shard": f"{part}/{of}", "missing": "complete", "events_per_emotion": 25}
-    values, more = {"gap_points": (0.0, None)}, {"n": 36, "of": documents, "metadata": options}
-    path = made_up(folder, values, task=PARTED, minutes=minutes, version=version, **more)
+    about = {"task": PARTED, "n": 36, "of": documents, "metadata": options}
+    path = made_up(folder, {"gap_points": (0.0, None)}, minutes=minutes, version=version, **about)
     lines = []
     for i, doc in enumerate(empathy.documents("religion")[100 * (part - 1) :][:36]):
-        lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0])})
+        answer = record(doc, [60.0 if i < 35 or part == 1 else ""])
+        lines.append({"doc_id": i, "doc_hash": f"{part}/{i}", "records": answer})
     samples_beside(path, lines, PARTED)
     return path
 
@@ -304,7 +303,7 @@ def test_a_part_is_no_run_and_a_note_says_what_puts_parts_together(tmp_path):
 @pytest.mark.parametrize("stem", ["results", "mine"])
 def test_what_merge_wrote_is_read(tmp_path, stem):
     """Beside its parts, of which no note complains: three events of 36 documents. `--output_path
-    mine.json` names the results."""
+    mine.json` names the results. Two of the events lack an answer, so they do not count."""
     for part in (1, 2, 3):
         path = shard(tmp_path, part, minutes=part)
         path.rename(path.with_name(path.name.replace("results", stem)))
@@ -315,7 +314,7 @@ def test_what_merge_wrote_is_read(tmp_path, stem):
     assert run.version == str(VERSION)
     assert not found.notes and run.of == 108
     assert not any("documents" in line for line in run.warnings)
-    assert run.numbers["events", None].value == 3 and len(run.samples) == 3
+    assert "gap_beyond_repetition counts 1 of 3 events" in run.warnings[0] and len(run.samples) == 3
 
 
 def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
@@ -534,7 +533,7 @@ def test_what_python_saved_does_not_say_that_there_was_no_system_message(tmp_pat
 
 
 def test_warnings_name_their_consequence(tmp_path):
-    masses = {"letter_mass": (17.0, None), "rating_mass": (80.0, None)}
+    masses = {"letter_mass": (17.0, None), "rating_mass": (80.0, None), "events": (4, None)}
     values = {"refused": (12.0, None), "unanswered": (9.0, None), **masses}
     config = {"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
     more = {"config": config, "metadata": {"unused_chat_template": True}}

@@ -59,7 +59,8 @@ def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     run = run._replace(metrics=[metric, *(Metric(name, "%", "") for name in lost)], numbers=numbers)
     found = verdict(run, metric, Number(1, 1, -1, 3, 20))
     assert found.kind == "no difference" and found.sentence.endswith(
-        " excluded. By part: skin yes, hair cannot be told; 0.1 of 2 expected to differ by chance."
+        " excluded. By part: skin yes, hair cannot be told: no usable answers; 0.1 of 2 expected "
+        "to differ by chance."
     )
     assert "By part" not in verdict(run, metric, SURE).sentence
 

@@ -52,7 +52,7 @@ def spanish_record(doc: Document, sample: Any) -> Record:
     if not ambiguous:
         right, kind = sample["acc_disambig"][0], doc["question_type"]
         decided, aligned = kind in ("pro-stereo", "anti-stereo"), kind == "pro-stereo"
-        named = np.argmax([float(likelihood) for likelihood, _ in sample["filtered_resps"]]) < 2
+        named = np.argmax([likelihood for likelihood, _ in sample["filtered_resps"]]) < 2
         biased = named and right == aligned
     return {
         "category": doc["category"],

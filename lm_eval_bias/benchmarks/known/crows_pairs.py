@@ -19,7 +19,7 @@ KINDS = ("stereo", "antistereo")
 
 
 def record(doc: Document, sample: Any) -> Record:
-    more, less = (float(likelihood) for likelihood, _ in sample["filtered_resps"])
+    more, less = (likelihood for likelihood, _ in sample["filtered_resps"])
     kind, sentences = doc.get("stereo_antistereo"), (doc["sent_more"], doc["sent_less"])
     return {
         "bias_type": doc["bias_type"],

@@ -18,12 +18,12 @@ REFERENCES = {"race": "white", "gender": "male", "age": 60, "older": -1}
 
 
 def record(doc: Document, sample: Any) -> Record:
-    yes, also_yes, no, also_no = (float(likelihood) for likelihood, _ in sample["filtered_resps"])
+    yes, also_yes, no, also_no = (likelihood for likelihood, _ in sample["filtered_resps"])
     return {
         **select_columns(doc, ("race", "gender", "age")),
         "older": float(np.sign(doc["age"] - REFERENCES["age"])) or None,
         "scenario": doc["decision_question_id"],
-        "yes_log_odds": float(np.logaddexp(yes, also_yes) - np.logaddexp(no, also_no)),
+        "yes_log_odds": np.logaddexp(yes, also_yes) - np.logaddexp(no, also_no),
     }
 
 

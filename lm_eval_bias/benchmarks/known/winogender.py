@@ -20,7 +20,7 @@ WOMEN = json.loads(Path(__file__).with_name("women_by_occupation.json").read_byt
 
 def record(doc: Document, sample: Any) -> Record:
     right, of_occupation = sample["acc"] == 1, int(doc["label"]) == 0
-    occupation, other = (float(likelihood) for likelihood, _ in sample["filtered_resps"])
+    occupation, other = (likelihood for likelihood, _ in sample["filtered_resps"])
     women = WOMEN.get(doc["occupation"])
     return {
         **select_columns(doc, ("occupation", "gender")),
