@@ -221,8 +221,10 @@ def spelling(rng: Rng, asked: Asked) -> Floats:
     stands twice."""
     trait, texts = rng.choice(["[A-Z]", "-", r"\w{9}", r"([a-z])\1", r"ing\b"]), asked.contexts
     if rng.integers(2):
-        counted = [Counter(re.findall(r"[\w-]+", c)) for c in texts]
-        texts = [" ".join(w for w, n in c.items() if n > 1) for c in counted]
+        texts = [
+            " ".join(w for w, n in Counter(re.findall(r"[\w-]+", c)).items() if n > 1)
+            for c in texts
+        ]
     return spelled(rng, asked, trait, texts)
 
 
