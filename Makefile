@@ -56,7 +56,7 @@ test: .venv/tests
 
 # Everything else: full runs of the small model, browsers, simulations in small form, fuzzing.
 test-all: .venv/tests .model/lm_eval_bias.json .axe/axe.min.js
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -m slow $$(grep -rl slow tests --include='test_*.py')
 
 # The lower bounds of setup.cfg: numbers, figures, readers that need a library, each request type through the command line.
 test-lowest: .venv-lowest/tests .model/lm_eval_bias.json

@@ -2,15 +2,13 @@
 and knows few of the harness's thousands of tasks.
 
 A start computes for twelve seconds, and the tests have thirty of them. What a fork cannot show,
-that a plain start finds the tasks, is tested with plain starts in test_packaging.py and
-test_end_to_end.py.
+that a plain start finds the tasks, is tested with plain starts in test_packaging.py.
 """
 
 import atexit
 import json
 import multiprocessing
 import os
-import subprocess
 import sys
 import tempfile
 from functools import cache, cached_property
@@ -24,20 +22,14 @@ FEW_TASKS = Path(__file__).with_name("few_tasks.py").read_text()
 class Run:
     """One command `lm_eval` on a model: what it printed, and the files it wrote.
 
-    output: the folder of the files, where the command runs. launch: what starts the command in a
-    process of its own; None for a fork.
+    output: the folder of the files, where the command runs.
     """
 
-    def __init__(self, model, output, arguments, env=None, launch=None):
+    def __init__(self, model, output, arguments, env=None):
         command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
         command += ["--output_path", str(output), *map(str, arguments)]
         self.output = output
-        if launch is None:
-            self.done = run_lm_eval(command, output, env)
-        else:
-            start = [sys.executable, *launch, "-m", "lm_eval", *command]
-            env = {"PYTHONPATH": os.getcwd(), **os.environ, **(env or {})}
-            self.done = subprocess.run(start, capture_output=True, text=True, cwd=output, env=env)
+        self.done = run_lm_eval(command, output, env)
 
     @cached_property
     def results(self):

@@ -13,4 +13,6 @@ from tests.cheap import cheap_harness
 from tests.rule_model import load
 
 cheap_harness()
-load("bistereo_analogy", "mist_aat", "bistereo_pairs_height")  # which most forks ask
+# which most forks ask
+load("bistereo_analogy", "bistereo_nli", "bistereo_pairs", "bistereo_pairs_height")
+load("hbb", "mist_aat")

@@ -1,10 +1,12 @@
 """The tasks on a model, through the command line that the README shows, with the harness's `hf` and
 with `hf-prefix`.
 
-`make test` runs the commands of TINY, on random weights with the tokenizer of the small real model.
+The model has random weights and the tokenizer of the small real one, which test_tutorials.py and
+test_packaging.py run.
 """
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from math import exp
 
@@ -12,6 +14,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from tests.models.tiny import slow_but
+from tests.serving import free_port
 from tests.started import Run
 
 pytestmark = pytest.mark.model
@@ -49,39 +52,31 @@ def asked(model, *tasks, chat=False):
 
 
 # A batch of one rounds the same whatever else is asked.
-EXACT = [*asked("hf", *FAST, "mist_wabt", ANALOGY), "--batch_size", "1"]
+PLAIN = [*asked("hf", *FAST, "mist_wabt", ANALOGY), "--batch_size", "1"]
 COMMANDS = {
     # One task of each request type.
     "fast": asked("hf-prefix", *FAST, chat=True),
-    "plain": [*asked("hf", *FAST, ANALOGY), "--batch_size", "1"],
+    "plain": PLAIN,
     "plain, shared": asked("hf-prefix", *FAST, ANALOGY),
     # `hf` would compute the whole prompt for each of 101 numbers, which is a minute.
     "chat, shared": [*asked("hf-prefix", *FAST, *SCALE, chat=True), "--batch_size", "auto"],
     "generate": asked("hf-prefix", *GENERATED, ANALOGY, chat=True),
-    "one process": EXACT,
-    # `hf` on a CPU asks everything in each process.
-    "two processes": asked("hf-prefix", *FAST, ANALOGY),
-    "another seed": [*EXACT, "--seed", "7"],
+    "another seed": [*PLAIN, "--seed", "7"],
     "mistake": [
         *("--model", "hf-prefix", "--tasks", "hbb", "--limit", "2"),
         *("--metadata", "threshold=-1.5"),
     ],
 }
-TINY = ("fast", "mistake", "one process", "two processes", "another seed")
-# What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
-# starts one process.
-LAUNCH = {"two processes": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]}
 
 
 @pytest.fixture(scope="module")
-def run(model_folder, tiny, tmp_path_factory):
+def run(tiny, tmp_path_factory):
     """Name -> the command, run once."""
 
     @cache
-    def run(name):
-        model, folder = tiny if name in TINY else model_folder, tmp_path_factory.mktemp("run")
-        settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        return Run(model, folder, COMMANDS[name], settings, LAUNCH.get(name))
+    def run(name, **variables):
+        settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", **variables}
+        return Run(tiny, tmp_path_factory.mktemp("run"), COMMANDS[name], settings)
 
     return run
 
@@ -118,7 +113,7 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(run):
 
 @pytest.mark.slow
 def test_no_number_depends_on_the_seed(run):
-    one, other = run("one process"), run("another seed")
+    one, other = run("plain"), run("another seed")
     for task in ("mist_wabt", ANALOGY, *FAST):
         assert [s["resps"] for s in one.samples(task)] == [s["resps"] for s in other.samples(task)]
         assert json.dumps(one.cells(task)) == json.dumps(other.cells(task))
@@ -142,11 +137,18 @@ def test_the_tokens_of_a_choice_are_the_tokenizers(run, model_folder, name):
 
 @pytest.mark.slow
 def test_two_processes_share_the_documents_and_write_one_results_file(run):
-    done = run("two processes")
-    assert len(list(done.output.rglob("results_*.json"))) == 1
-    assert all(f"contexts for hbb on rank {rank}" in done.done.stderr for rank in (0, 1))
+    # What torchrun sets; `accelerate launch --cpu --num_processes 2` starts one process, and `hf`
+    # on a CPU asks everything in each.
+    world = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": free_port()}
+    with ThreadPoolExecutor() as pool:
+        done, other = pool.map(
+            lambda rank: run("plain, shared", RANK=rank, LOCAL_RANK=rank, **world), "01"
+        )
+    assert other.done.returncode == 0 and list(other.output.iterdir()) == []
+    for rank, process in enumerate((done, other)):
+        assert f"contexts for hbb on rank {rank}" in process.done.stderr
     assert [s["doc_id"] for s in done.samples("hbb")] == list(range(6))
-    one = run("one process")
+    one = run("plain, shared")
     for task in ("bistereo_nli", "hbb", ANALOGY):
         assert done.likelihoods(task) == pytest.approx(one.likelihoods(task), abs=1e-3)
 

@@ -73,7 +73,7 @@ def test_the_command_gives_the_same_numbers(tiny, tmp_path, command):
     asked = (
         f"lm_eval --model hf --model_args 'pretrained={tiny},dtype=bfloat16' "
         f"--tasks mine,bistereo_analogy --include_path {tmp_path}/own --metadata threshold=0.5 "
-        '--limit 24 --apply_chat_template --system_instruction "It\'s one." --seed 3,4,5,6 '
+        '--limit 12 --apply_chat_template --system_instruction "It\'s one." --seed 3,4,5,6 '
         "--batch_size 4 --log_samples --output_path first"
     )
     assert run(tmp_path, asked)[0] == 0
