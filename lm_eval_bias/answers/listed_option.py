@@ -356,7 +356,7 @@ _DENIED_AFTER = (
     r" +if (?!i\b|forced|pressed)|"
     # "a) would be more typical, though", "a) is more natural, but the story calls for b)"
     r"[^\w;:\n]{0,3}(?:is|seems?|would be|may be|might be) (?:the )?(?:more|most|better|best) "
-    r"[^.,;:\n]{1,40}, (?:though|i admit|however|but(?! (?:i|it|we|there|this|that)\b))|"
+    r"[^.,;:\n]{1,40}, (?:though|i admit|but(?! (?:i|it|we|there|this|that)\b))|"
     # "b) implies that women cannot", which is no claim: "b)" alone would be one
     r"[^\w;:\n]{0,3}(?:(?:would|could|may|might|also|only|\w{1,20}ly) ){0,3}(?:impl(?:y|ies)|"
     r"assumes?|rel(?:y|ies) on (?!h(?:er|is|im)\b)|promotes?|portrays?|plays? into|reinforces?|"
