@@ -62,15 +62,16 @@ def _question(of_c_is_known: bool) -> Rules:
             r"(?m)^([^\n:]{1,80})(:[^\n]{0,200}::[^\n]{0,200})\n\1:[^\n]*": r"\1\2",
             rf"(?m)^[^\n:]+:(?!\W*{either})[^\n:]*::[^\n]*": "",
             # the question with single colons: what stands behind C, or the last colon, counts
-            rf"(?m)^(?![^\n]*::)[^:\n]+:[^:\n]+:(?:\s?{of_c}:(?=\s?\w)|(?:[^:\n]*:)*)": (
-                " answer: "
-            ),
+            rf"(?m)^(?!option|[^\n]*::)[^:\n]+:[^:\n.!?]+:(?:\s?{of_c}:(?=\s?\w)|"
+            r"(?:[^:\n]*:)*)": " answer: ",
             rf"{first_half}\s*{of_c}\s?:": " answer: ",
             rf"{first_half}[^\n]*": " ",
             # "B: beautiful"; "beautiful: C:", "C:", "D:"
             r"(?:^|[\n,])\W{0,3}b\s?[:=][^\n,]*": "\n",
             rf"(?:{either}\s?[:,]\s?)?(?<!\w)(?:{_C}|d)\s?[:=]": "\nanswer: ",
-            r"\bis to\b[^\n]{0,200}\bis to\b": " answer ",
+            # also "beautiful is to A as ugly is to C"
+            rf"{either} is to (?!(?:an? |the )?{_C}).{{,99}}(?= {either} is to )|"
+            r"\bis to\b.{,99}\bis to\b": " answer:",
             r"\b(?:word|term|answer|completion|attribute|blank)\b[^.\n:;?]{0,60}?\b(?:is|be)\b:?|"
             r"\bcomplete\b[^.\n:;?]{0,40}?\bwith\b|"
             r"\bif\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b": " answer ",
