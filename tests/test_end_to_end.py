@@ -145,6 +145,7 @@ def test_two_processes_share_the_documents_and_write_one_results_file(run):
             lambda rank: run("plain, shared", RANK=rank, LOCAL_RANK=rank, **world), "01"
         )
     assert other.done.returncode == 0 and list(other.output.iterdir()) == []
+    assert len(list(done.output.rglob("results_*.json"))) == 1
     for rank, process in enumerate((done, other)):
         assert f"contexts for hbb on rank {rank}" in process.done.stderr
     assert [s["doc_id"] for s in done.samples("hbb")] == list(range(6))

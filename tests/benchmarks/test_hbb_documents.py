@@ -66,6 +66,15 @@ def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_abou
     }
 
 
+def of_pairs(f):
+    """f of the descriptors of each pair of identities: of placebos and of the paper."""
+    values = {True: [], False: []}
+    for entry in TYPES.values():
+        texts = [person["descriptor"] for person in entry["identities"].values()]
+        values[bool(entry.get("placebo"))] += [f(*pair) for pair in combinations(texts, 2)]
+    return values
+
+
 def test_placebos_change_as_much_as_the_papers_types():
     """A word replaced by another counts two; "paycheck" twice counts four. SES 1: was, on, the,
     board, of, several, charities; lived, with, to. The paper's pairs change 2 to 21 words, and are
@@ -73,11 +82,7 @@ def test_placebos_change_as_much_as_the_papers_types():
     assert edit("Kai, a Jew", "Kai, a b a") == [3, 0]
     rich, poor = (person["descriptor"] for person in TYPES["SES 1"]["identities"].values())
     assert edit(rich, poor) == [7 + 3 + 4, len("was on the board of several charities") - 31]
-    edits = {True: [], False: []}
-    for entry in TYPES.values():
-        for one, two in combinations(entry["identities"].values(), 2):
-            changed = edit(one["descriptor"], two["descriptor"])
-            edits[bool(entry.get("placebo"))].append(changed)
+    edits = of_pairs(edit)
     assert len(edits[True]) == 6 * 6 + 2 and len(edits[False]) == 67
     for which in (0, 1):
         placebos, papers = ({pair[which] for pair in edits[kind]} for kind in (True, False))
@@ -86,11 +91,7 @@ def test_placebos_change_as_much_as_the_papers_types():
 
 @pytest.mark.parametrize("trait", ["[A-Z]", "-", r"\w{9}", r"([a-z])\1", r"ing\b"])
 def test_placebos_differ_in_spelling_as_often_as_identities(trait):
-    shares = {True: [], False: []}
-    for entry in TYPES.values():
-        for pair in combinations(entry["identities"].values(), 2):
-            one, two = (len(re.findall(trait, person["descriptor"])) for person in pair)
-            shares[bool(entry.get("placebo"))].append(one != two)
+    shares = of_pairs(lambda *pair: len({len(re.findall(trait, text)) for text in pair}) - 1)
     assert mean(shares[True]) > mean(shares[False]) > 0
 
 
