@@ -4,57 +4,55 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from math import exp, inf, nan
-from typing import Any
+from math import exp, inf
+from typing import Any, NamedTuple
 
 logger = logging.getLogger(__name__)
 
-HIDDEN, THOUGHT = "hidden", "thought"
-Likelihood = tuple[float, bool]
-"""A log-likelihood, and whether the answer is the greedy continuation."""
+HIDDEN, THOUGHT, UNSEEN = "hidden", "thought", "unseen"
+JOINT, SHARED = "joint", "shared tokens"
 
 
-# A float: the harness and its cache hand on pairs of a number and a truth value alone.
-class Read(float):
-    """A log-likelihood from the likeliest tokens that a server showed.
+class Likelihood(NamedTuple):
+    """An answer's log-likelihood in nats. An answer of which no more is known has the first two.
 
-    shown: the probability of all of them. how: "unseen" if none was the answer's, so this is the
-    most that it can be; "first token" if the others were not asked; HIDDEN if no answer was shown;
-    THOUGHT if a thought comes first; or "".
+    greedy: whether it is the greedy continuation. tokens, prompt_tokens: their numbers, if known.
+    shown: the probability of all tokens that a server showed. how: `SHARED` if only such tokens of
+    a sentence are scored; of a server `UNSEEN` if none of these was the answer's, so this is the
+    most that it can be, "first token" if the others were not asked, `HIDDEN` if no answer was
+    shown, `THOUGHT` if a thought comes first.
     """
 
-    shown: float
-    how: str
-
-    def __new__(cls, value: float, shown: float = nan, how: str = "") -> Read:
-        read = super().__new__(cls, value)
-        read.shown, read.how = shown, how
-        return read
-
-    @classmethod
-    def all_in(cls, results: Any) -> list[Read]:
-        """Those in nested results."""
-        if isinstance(results, (list, tuple)):
-            return [read for part in results for read in cls.all_in(part)]
-        return [results] if isinstance(results, cls) else []
-
-    @classmethod
-    def without_unseen(cls, results: Any) -> Any:
-        """Nested results in which unseen answers have no probability."""
-        if isinstance(results, (list, tuple)):
-            return [cls.without_unseen(part) for part in results]
-        if not isinstance(results, cls):
-            return results
-        return -inf if results.how == "unseen" else results
+    value: float
+    greedy: bool
+    tokens: int | None = None
+    prompt_tokens: int | None = None
+    shown: float | None = None
+    how: str = ""
 
 
-# A text: the harness writes it to the samples as one, and its cache keeps what it carries.
-class Thought(str):
-    """What a model wrote before its choices were scored. tokens: of the thought, None if unknown, 0
-    without one. closed: whether that has an end."""
+class Thought(NamedTuple):
+    """What a model wrote before its choices were scored. tokens: None if unknown, 0 without one.
+    closed: whether it has an end."""
 
+    text: str
     tokens: int | None
     closed: bool
+
+
+def of_server(results: Any) -> list[Likelihood]:
+    """Those that a server showed, in nested results."""
+    if isinstance(results, Likelihood):
+        return [results] * (results.shown is not None)
+    parts = results if isinstance(results, (list, tuple)) else ()
+    return [answer for part in parts for answer in of_server(part)]
+
+
+def without_unseen(results: Any) -> Any:
+    """Nested results in which unseen answers have no probability."""
+    if isinstance(results, Likelihood):
+        return results._replace(value=-inf) if results.how == UNSEEN else results
+    return [*map(without_unseen, results)] if isinstance(results, (list, tuple)) else results
 
 
 def usable(values: Sequence[float]) -> bool:
@@ -84,14 +82,14 @@ def mass(values: Sequence[float]) -> float | None:
 
 
 def prompt_tokens(results: Sequence[Any]) -> int | None:
-    """The number of tokens of a prompt, if known. results: of `loglikelihood_and_tokens`."""
-    return results[0][3] if results and len(results[0]) > 3 else None
+    """The number of tokens of a prompt, if known."""
+    return Likelihood(*results[0]).prompt_tokens if results else None
 
 
 def lengths(results: Sequence[Any], choices: Sequence[str]) -> tuple[list[int], str]:
     """The length of each choice and their unit: "tokens", or "bytes" (UTF-8) if the number of
-    tokens of one is unknown. results: of `loglikelihood_and_tokens`."""
-    tokens = [count for _, _, count, *_ in results if count]
+    tokens of one is unknown."""
+    tokens = [count for answer in results if (count := Likelihood(*answer).tokens)]
     if len(tokens) == len(choices):
         return tokens, "tokens"
     return [len(choice.encode()) for choice in choices], "bytes"

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.systematic_errors import of_our_items, systematic_errors
 from lm_eval_bias.exhibit import Ends, Exhibit, Table, raw_rows
-from lm_eval_bias.likelihoods import probabilities, usable
+from lm_eval_bias.likelihoods import UNSEEN, of_server, probabilities, usable, without_unseen
 from lm_eval_bias.usage import WORDING, Options, UsageError
 
 Record = dict[str, Any]
@@ -586,8 +586,9 @@ INSTRUCTION, WORDINGS = "instruction", "wordings"
 the table of the primary numbers in each."""
 
 SEEN_MASS, FIRST_TOKEN, WITHOUT_UNSEEN = "seen_mass", "first_token", "without_unseen"
-"""Columns of a record of `likelihoods.Read`: the probability of the tokens shown, whether an answer
-was read from its first token alone, and the record if unseen answers had no probability."""
+"""Columns of a record of likelihoods that a server showed: the probability of its tokens, whether
+an answer was read from its first token alone, and the record if unseen answers had no
+probability."""
 SEEN = "seen"
 """The table of their means in percent, with each primary number both ways."""
 
@@ -604,11 +605,17 @@ def record_of(measure: Measure, doc: Document, results: Sequence[Any], turns: bo
     whether the measure reads conversations."""
     answers = results[0]
     if not (isinstance(answers, list) and answers[2:] and isinstance(answers[-2], list)):
-        return measure.record(doc, results)
+        record = measure.record(doc, results)
+        if shown := [answer for answer in of_server(results) if not isnan(answer.value)]:
+            ways = {answer.how for answer in shown}
+            record |= {SEEN_MASS: shown[0].shown, FIRST_TOKEN: "first token" in ways}
+            if UNSEEN in ways:
+                record[WITHOUT_UNSEEN] = measure.record(doc, without_unseen(results))
+        return record
     *earlier, thought, without, behind = answers
     both = [[[*earlier, own]] if turns else own for own in (behind, without)]
     own, others = (measure.record(doc, answer) for answer in both)
-    tokens, closed = (getattr(thought, name, None) for name in ("tokens", "closed"))
+    _, tokens, closed = thought
     about = {THOUGHT: tokens != 0 or not closed, CLOSED: closed, TOKENS: tokens}
     return {**own, **about, WITHOUT_THINKING: others}
 

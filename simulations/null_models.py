@@ -44,7 +44,9 @@ from lm_eval_bias import __version__, catalogue
 from lm_eval_bias.exhibit import Column, Exhibit, intervals
 from lm_eval_bias.exhibit import Rows as Table
 from lm_eval_bias.figures.draw import svg
+from lm_eval_bias.harness.scoring import COUNT, PAIR
 from lm_eval_bias.harness.sentence_pairs import modified
+from lm_eval_bias.likelihoods import Likelihood
 from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Record, Summary, summarise
 from lm_eval_bias.results.verdict import excluded
 
@@ -182,10 +184,10 @@ questions_of = lru_cache(maxsize=1)(Questions)
 def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str]) -> list[Answer]:
     """The answers that a document's requests score, or choices of which one is drawn."""
     doc, first = requests[0].doc, requests[0]
-    if first.request_type == "pair_loglikelihood":
+    if PAIR in dict(*first.args[2:]):
         rows = []
         for place, r in enumerate(requests):
-            sentence, spans = r.args[0], modified(*r.args)
+            sentence, spans = r.args[0], modified(*r.args[:2])
             text = " ".join(sentence[a:b] for a, b in spans)
             context = sentence
             for a, b in reversed(spans):
@@ -199,7 +201,7 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
     elif choices:
         scored = [(first.args[0], " " + choice) for choice in choices]
     else:
-        scored = [r.args for r in requests]
+        scored = [r.args[:2] for r in requests]
     rows = []
     several = isinstance(doc.get("words"), list)
     answers = [text.strip() for _, text in scored]
@@ -236,11 +238,9 @@ def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
     if request.request_type == "conversation":
         turns = request.args[1]["turns"]
         return [*[""] * (len(turns) - 1), [(next(values), False) for _ in turns[-1]["choices"]]]
-    if request.request_type == "pair_loglikelihood":
-        return next(values), None, "joint"
-    if request.request_type == "loglikelihood_and_tokens":
-        prompt, continuation = request.args
-        return next(values), False, count(continuation), count(prompt)
+    prompt, continuation, *how = request.args
+    if COUNT in dict(*how):
+        return Likelihood(next(values), False, count(continuation), count(prompt))
     return next(values), False
 
 

@@ -23,7 +23,7 @@ from lm_eval_bias.usage import UsageError
 from tests.gate.judged import rule, run_of
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, load, manager
-from tests.scripted import ask, write_lines
+from tests.scripted import ask, lines_of, write_lines
 
 
 def parsers(top):
@@ -251,6 +251,17 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
     (document,) = samples.documents(catalogue.task("hbb_generate"), [file])
     (record,) = document.records
     assert (record["option_1"], record["option_2"]) == (2, 1)
+
+
+@pytest.mark.parametrize("task", ["hbb_ci", "bistereo_pairs_ci", "bistereo_nli_ci"])
+def test_records_of_likelihoods_are_made_again_as_they_were(task, tmp_path):
+    """With and without numbers of tokens: hbb counts them, and this model has some."""
+    lm = RuleLM(lambda context, text: -len(text) - len(context) % 7)
+    lm.tok_encode = lambda text, add_special_tokens: [*range(len(text.split()))]
+    (file,) = ask(tmp_path, "m", lm, task, limit=6).parent.glob("samples_*")
+    before = samples.documents(catalogue.task(task), [file])
+    write_lines(file, [{**line, "records": {"error": "x"}} for line in lines_of(file)])
+    assert samples.documents(catalogue.task(task), [file]) == before
 
 
 def test_what_cannot_be_made_again_is_named(tmp_path):

@@ -284,7 +284,7 @@ def sentences_of_emotion(doc, rng):
 
 def joint_likelihoods(doc, rng):
     """Of the two sentences of a pair; now and then one that is no number."""
-    return [(nan if rng.random() < 0.01 else rng.gauss(-60, 1), None, "joint") for _ in range(2)]
+    return [(nan if rng.random() < 0.01 else rng.gauss(-60, 1), False) for _ in range(2)]
 
 
 def ten_answers(doc, rng):

@@ -167,8 +167,8 @@ def test_choices_are_scored_behind_the_thought_and_behind_an_empty_one(name, kin
     }[name]
     for sample in samples:
         prompt = sample["arguments"][0][0]
-        ((text, without, own),) = sample["resps"][0]
-        assert text == thought + ("b" if name == "SmolLM3" else "a")
+        ((said, without, own),) = sample["resps"][0]
+        assert said.text == thought + ("b" if name == "SmolLM3" else "a")
         for start, likelihoods in ((thought, own), (empty, without)):
             expected = [behind(lm, prompt + start, letter) for letter in "ab"]
             assert [value for value, *_ in likelihoods] == tiny.near(expected)
@@ -288,7 +288,7 @@ def test_the_last_turn_of_a_conversation_is_thought_about():
         "mist_aat_likelihood_ci"
     ]
     ((described, thought, without, own),) = sample["resps"][0]
-    assert (described, thought) == ("<think>So 1.</think>A cup.", "<think>So 2.</think>A cup.")
+    assert (described, thought.text) == ("<think>So 1.</think>A cup.", "<think>So 2.</think>A cup.")
     assert [v for v, _ in without] == [-1, -1] and [v for v, _ in own] == [-2, -1]
     shown = transcripts.question({**sample, "arguments": [list(sample["arguments"][0])]})
     assert [turn.prompt for turn in shown.turns[2:]] == [EMPTY, OWN]

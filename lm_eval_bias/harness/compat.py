@@ -47,44 +47,34 @@ def derived(instance: Any, kind: str, arguments: tuple, index: int = 0) -> Any:
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """Add a method to every model, which `evaluate` calls with all requests of that type, and to
-    the harness's cache, but for models with a method of their own."""
+    """Add a method to every model and to the harness's cache, which `evaluate` calls with all
+    requests of that type."""
     from lm_eval.api.model import LM, CachingLM
 
-    def cached(self: Any, requests: list[Any]) -> Any:
-        own = getattr(self.lm, name)
-        return method(self, requests) if own.__func__ is method else own(requests)
-
     setattr(LM, name, method)
-    setattr(CachingLM, name, cached)
-
-
-_own_methods: dict[type, tuple[str, ...]] = {}
-
-
-def own_cache(class_: type, *names: str) -> None:
-    """Let a model class itself use the harness's cache in these methods."""
-    _own_methods[class_] = names
-    survive_full_caches()
+    setattr(CachingLM, name, method)
 
 
 @cache
 def survive_full_caches() -> None:
-    """Let every run go on whose cache cannot be written."""
+    """Let every run go on whose cache cannot be written. The methods in a model's `OWN_CACHE` use
+    the cache themselves."""
     from lm_eval.api.model import CachingLM
 
     usual = CachingLM.__getattr__
 
     def find(self: Any, name: str) -> Any:
         survive_full(self.dbdict)
-        own = any(name in n and isinstance(self.lm, c) for c, n in _own_methods.items())
-        return getattr(self.lm, name) if own else usual(self, name)
+        if name in getattr(self.lm, "OWN_CACHE", ()):
+            return getattr(self.lm, name)
+        return usual(self, name)
 
     setattr(CachingLM, "__getattr__", find)  # noqa: B010 (for mypy)
 
 
 def survive_full(cache: Any) -> None:
     """Let a `SqliteDict` that cannot be written be read alone, and end with status 1."""
+    survive_full_caches()
     connection = cache.conn
     check, execute = connection.check_raise_error, connection.execute
     if getattr(check, "__module__", "") == __name__:

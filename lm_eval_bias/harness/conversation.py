@@ -1,6 +1,6 @@
-"""Conversations: a request type for every model of the harness.
+"""Written answers and conversations: a request type for every model of the harness.
 
-Turn 1 of all requests goes to the model's own `generate_until`, or `loglikelihood` for choices,
+Turn 1 of all requests goes to the model's own `generate_until`, or to `likelihoods` for choices,
 then turn 2, and so on.
 """
 
@@ -16,12 +16,12 @@ import jinja2
 import jinja2.meta
 
 from lm_eval_bias.answers.reasoning import beginning, without_reasoning
-from lm_eval_bias.harness import compat, early, token_counts
+from lm_eval_bias.harness import compat, early, scoring
 from lm_eval_bias.harness.dataset import Document
 from lm_eval_bias.harness.sampling import generate_samples
 from lm_eval_bias.harness.templates import ENVIRONMENT, Config, template
-from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, opened_thought
-from lm_eval_bias.likelihoods import Likelihood, Thought
+from lm_eval_bias.harness.whole_prompt import opened_thought
+from lm_eval_bias.likelihoods import Thought
 from lm_eval_bias.measure import logging_disabled
 from lm_eval_bias.usage import UsageError
 
@@ -32,8 +32,8 @@ EMPTY, OWN = "Behind an empty thought", "Behind the thought"
 """Where the choices stand in the last two turns of a model that thinks first."""
 # Ends of turns that some models write out. Not empty: some APIs refuse an empty list of stops.
 UNTIL = ("</s>", "<|im_end|>")
-Answer = str | list[Likelihood]
-"""A turn's answer: the generated text, or (log-likelihood, is greedy) of each choice."""
+Answer = str | Thought | list[tuple[Any, ...]]
+"""A turn's answer: the generated text, a thought, or the `Likelihood` of each choice."""
 # Hundreds of choices for each of many documents do not fit into memory at once.
 SCORED_AT_A_TIME = 50_000
 
@@ -41,25 +41,28 @@ SCORED_AT_A_TIME = 50_000
 class Conversation:
     """The state of one request.
 
-    instance: its arguments are the first prompt and a plan: "turns", each with "user" or
-    "user_template" (over columns and `answers`) and "generation_kwargs" or, in the last one,
-    "choices"; "system", text or None; "chat", whether to use the chat template. A turn that
-    "thinks" is the model's thought, and the two after it have the choices "behind" `EMPTY` and
-    `OWN`.
+    instance: its arguments are a prompt and its generation_kwargs, or the first prompt and a plan:
+    "turns", each with "user" or "user_template" (over columns and `answers`) and
+    "generation_kwargs" or, in the last one, "choices"; "system", text or None; "chat", whether to
+    use the chat template. A turn that "thinks" is the model's thought, and the two after it have
+    the choices "behind" `EMPTY` and `OWN`.
     """
 
     def __init__(self, instance: Any, apply: Any) -> None:
         self.instance, self.apply = instance, apply
         self.plan: Config = instance.args[1]
+        self.turns = self.plan.get("turns") or [{"generation_kwargs": self.plan}]
         self.messages: list[dict[str, str]] = []
         self.answers: list[Answer] = []
         self.behind: dict[str, Any] = {}
 
     @property
     def turn(self) -> Any:
-        return self.plan["turns"][len(self.answers)]
+        return self.turns[len(self.answers)]
 
     def prompt(self) -> Any:
+        if "turns" not in self.plan:
+            return self.instance.args[0]
         if behind := self.turn.get("behind"):
             # one without an end is asked all the same, as in the other processes
             return self.behind[behind] or self.behind[""]
@@ -75,7 +78,7 @@ class Conversation:
     def generation_kwargs(self) -> Config:
         until = self.turn["generation_kwargs"].get("until") or []
         until = [until] if isinstance(until, str) else list(until)
-        if not self.plan["chat"] and len(self.plan["turns"]) > 1:
+        if not self.plan.get("chat") and len(self.turns) > 1:
             # A model that completes text would write the next question itself.
             until.append(f"\nQ{len(self.answers) + 2}:")
         return {**self.turn["generation_kwargs"], "until": until}
@@ -87,10 +90,10 @@ class Conversation:
             found = beginning(opened_thought(asked, self.messages[-1]["content"]), text)
             for where, begun in zip((OWN, EMPTY), found, strict=True):
                 self.behind[where] = None if begun is None else asked + begun
-            count = 0 if found[0] == "" else token_counts.count_text(lm, found[0] or text)
-            text = Thought(text)
-            text.tokens, text.closed = count, found[0] is not None
-        self.answers.append(text)
+            count = 0 if found[0] == "" else scoring.count_text(lm, found[0] or text)
+            self.answers.append(Thought(text, count, found[0] is not None))
+        else:
+            self.answers.append(text)
         # Without its thinking. An empty answer stays a turn: many templates refuse two turns of
         # the user in a row.
         self.messages.append(
@@ -98,13 +101,13 @@ class Conversation:
         )
 
 
-def conversation(self: Any, requests: list[Any], repeats: Any) -> list[list[Answer]]:
-    """`LM.conversation`: the answers to all turns of each request, in order. repeats: as of
-    `generate_samples`."""
+def conversation(self: Any, requests: list[Any], repeats: Any) -> list[Any]:
+    """`LM.conversation`: the answers to all turns of each request, in order; the text alone to one
+    of `generate_until`. repeats: as of `generate_samples`."""
     states = [Conversation(request, self.apply_chat_template) for request in requests]
-    last = max((len(state.plan["turns"]) for state in states), default=0)
+    last = max((len(state.turns) for state in states), default=0)
     for number in range(last):
-        turns = [(s, s.prompt()) for s in states if number < len(s.plan["turns"])]
+        turns = [(s, s.prompt()) for s in states if number < len(s.turns)]
         scored = [(s, p) for s, p in turns if "choices" in s.turn]
         written = [(s, p) for s, p in turns if "choices" not in s.turn]
         counts = number + 1, last, len(written), len(scored)
@@ -120,7 +123,7 @@ def conversation(self: Any, requests: list[Any], repeats: Any) -> list[list[Answ
             for (state, _), text in zip(part, texts, strict=True):
                 state.answer(text, self)
         _score(self, scored)
-    return [state.answers for state in states]
+    return [state.answers if "turns" in state.plan else state.answers[0] for state in states]
 
 
 @contextmanager
@@ -142,31 +145,24 @@ def _as_written(lm: Any, thinks: Any) -> Iterator[None]:
 
 
 def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
-    if any(not isinstance(p, str) for _, p in turns):
-        raise UsageError(NO_LIKELIHOODS)
     # All have about as many choices.
     size = -(-SCORED_AT_A_TIME // max((len(s.turn["choices"]) for s, _ in turns), default=1))
     if len(turns) > size:  # similar prompts go together
         turns = sorted(turns, key=lambda turn: turn[1])
-    chat = any(s.plan["chat"] for s, _ in turns)
     thinks = any("behind" in s.turn for s, _ in turns)
-    name = token_counts.REQUEST if thinks else "loglikelihood"
-    ask = getattr(lm, f"{name}{IN_CHAT * chat}")
     for start in range(0, len(turns), size):
-        part = [
-            (s, p, [f"{'' if chat else ' '}{choice}" for choice in s.turn["choices"]])
-            for s, p in turns[start : start + size]
-        ]
-        requests = [
-            compat.derived(s.instance, "loglikelihood", (p, choice), i)
-            for s, p, choices in part
-            for i, choice in enumerate(choices)
-        ]
+        part = turns[start : start + size]
+        requests = []
+        for s, p in part:
+            chat = s.plan["chat"]
+            how = scoring.asked(count_tokens=s.turn.get("counted"), whole_prompt=chat)
+            for i, choice in enumerate(s.turn["choices"]):
+                arguments = (p, choice if chat else f" {choice}", *how)
+                requests.append(compat.derived(s.instance, scoring.REQUEST, arguments, i))
         with _as_written(lm, thinks):
-            likelihoods = iter(ask(requests))
-        for s, _, choices in part:
-            kept = 4 if s.turn.get("counted") else 2
-            answer: list[Any] = [tuple(next(likelihoods))[:kept] for _ in choices]
+            likelihoods = iter(lm.likelihoods(requests))
+        for s, _ in part:
+            answer: list[Any] = [next(likelihoods) for _ in s.turn["choices"]]
             if s.behind[s.turn.get("behind", "")] is None:
                 answer = [(nan, *others) for _, *others in answer]
             s.answers.append(answer)

@@ -7,7 +7,7 @@ from typing import Any
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED, UNPARSED
 from lm_eval_bias.harness import compat
-from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, Read
+from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, UNSEEN, Thought, of_server
 
 FIRST, STATUS = 8, 76
 """How many documents, and the exit status of a run with a task that stopped."""
@@ -57,7 +57,7 @@ def asked_first(ask: Any) -> Any:
             task = requests[i].task_name
             kinds[task][_kind(readers[task], requests[i].doc, answers[i])] += 1
         for task, of_task in kinds.items():
-            useless = of_task.keys() <= {*ADVICE, "unseen"}
+            useless = of_task.keys() <= {*ADVICE, UNSEEN}
             if self.world_size > 1:  # all processes must say so
                 import torch
 
@@ -81,10 +81,11 @@ def asked_first(ask: Any) -> Any:
 
 def _kind(reader: Any, doc: Any, answer: Any) -> str:
     turns = answer if isinstance(answer, list) else [answer]
-    if reads := Read.all_in(turns):
-        return min(read.how for read in reads)  # in the alphabet, those of use stand first
+    if shown := of_server(turns):
+        return min(answer.how for answer in shown)  # in the alphabet, those of use stand first
     texts = [turn for turn in turns if isinstance(turn, str)]
-    if any(without_reasoning(t) is None or not getattr(t, "closed", True) for t in texts):
+    opened = [not turn.closed for turn in turns if isinstance(turn, Thought)]
+    if any(opened) or any(without_reasoning(text) is None for text in texts):
         return CUT_OFF
     if not isinstance(turns[-1], str):  # likelihoods, also behind a thought without words
         return ""

@@ -1,13 +1,11 @@
-"""Independent sampled answers to one prompt: a request type for every model of the harness, which
-itself sends a server the same seed with every request."""
+"""Independent sampled answers to one prompt: the harness sends a server the same seed with every
+request."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from lm_eval_bias.harness import compat, early
-
-REQUEST = "generate_samples"
+from lm_eval_bias.harness import compat
 
 
 def is_sampled(settings: Mapping[str, Any]) -> bool:
@@ -19,8 +17,8 @@ OUR_SEED = "lm_eval_bias_seed"
 
 
 def generate_samples(self: Any, requests: list[Any], repeats: Any) -> list[str]:
-    """`LM.generate_samples`: the model's own `generate_until`, with a seed per sampled answer.
-    repeats: counts those of each prompt."""
+    """The model's own `generate_until`, with a seed per sampled answer. repeats: counts those of
+    each prompt."""
     first = compat.server_seed(self)
     if first is None:
         return self.generate_until(requests)
@@ -52,6 +50,3 @@ def generate_samples(self: Any, requests: list[Any], repeats: Any) -> list[str]:
 def seed_of(seed: int, prompt: Any) -> int:
     """A hash of seed and prompt, from 0 to 2^31 - 1."""
     return int.from_bytes(blake2b(repr((seed, prompt)).encode(), digest_size=4).digest()) >> 1
-
-
-compat.add_request_type(REQUEST, early.asked_first(generate_samples))

@@ -1,32 +1,17 @@
-"""The score of a sentence in a pair: a request type for every model of the harness. Causal models
-give the log-likelihood, masked ones (models/masked.py) that of the shared words."""
+"""The words that two sentences share. Causal models score a sentence of a pair whole, masked ones
+(models/masked.py) these words."""
 
 import re
 import unicodedata
 from difflib import SequenceMatcher
 from typing import Any
 
-from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
-REQUEST = "pair_loglikelihood"
-JOINT = "joint"
-SHARED = "shared tokens"
-Answer = tuple[float, int | None, str]
-"""Log-likelihood in nats, its number of tokens (None if unknown), and JOINT or SHARED."""
 Span = tuple[int, int]
 """Start and end of a piece of text, in characters."""
 # Between two letters these do not end a word: "dark-skinned", "doctor's".
 JOINERS = frozenset("-'\u2019\u2010\u2011")
-
-
-def pair_loglikelihood(self: Any, requests: list[Any]) -> list[Answer]:
-    """`LM.pair_loglikelihood` of causal models. arguments: the sentence, the other of its pair."""
-    joint = [compat.derived(r, "loglikelihood", ("", r.args[0])) for r in requests]
-    return [(float(answer[0]), None, JOINT) for answer in self.loglikelihood(joint)]
-
-
-compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:

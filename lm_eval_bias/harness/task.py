@@ -16,29 +16,17 @@ from lm_eval_bias.answers.reasoning import shows_reasoning
 from lm_eval_bias.data.model_files import chat_template
 from lm_eval_bias.data.schema import file_fingerprints, with_resolved_paths
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.harness import (
-    compat,
-    conversation,
-    early,
-    hub_data,
-    sampling,
-    sentence_pairs,
-    token_counts,
-)
+from lm_eval_bias.harness import compat, conversation, early, hub_data, scoring, sentence_pairs
 from lm_eval_bias.harness.conversation import EMPTY, OWN, UNTIL, chat_prompt, read_turns
 from lm_eval_bias.harness.dataset import FIRST, CustomDataset, Document, Documents
 from lm_eval_bias.harness.saving import RECORDS, check_files
 from lm_eval_bias.harness.shards import shard
 from lm_eval_bias.harness.templates import Config, Text, render
-from lm_eval_bias.harness.whole_prompt import IN_CHAT, NO_LIKELIHOODS, refuse_open_thinking
-from lm_eval_bias.likelihoods import Read
+from lm_eval_bias.harness.whole_prompt import NO_LIKELIHOODS, refuse_open_thinking
 from lm_eval_bias.measure import (
-    FIRST_TOKEN,
     IN_FORM,
     INSTRUCTION,
-    SEEN_MASS,
     THOUGHT,
-    WITHOUT_UNSEEN,
     Measure,
     Record,
     TableRow,
@@ -200,10 +188,8 @@ class BiasTask(Base):
             )
         if output_type := OUTPUT_TYPES[self.request]:
             config["output_type"] = output_type
-        self._likelihood, self.turns = "loglikelihood", list[Config]()
-        if self.request in (COUNTED, TEXTS):
-            self._likelihood = token_counts.REQUEST
-        elif self.request == SENTENCES:
+        self.turns = list[Config]()
+        if self.request == SENTENCES:
             self.sentences = sentence_pairs.read_sentences(name, config.pop("sentences", None))
             config.setdefault("doc_to_text", self.sentences[0])
         elif self.request == TURNS:
@@ -351,8 +337,9 @@ class BiasTask(Base):
         if self.request == SENTENCES:
             first, second = (str(render(sentence, doc)) for sentence in self.sentences)
             pairs = ((first, second), (second, first))
+            how = scoring.asked(pair=True)
             return [
-                compat.request(sentence_pairs.REQUEST, doc, pair, i, *kwargs["metadata"])
+                compat.request(scoring.REQUEST, doc, (*pair, *how), i, *kwargs["metadata"])
                 for i, pair in enumerate(pairs)
             ]
         if self.request == TEXTS:
@@ -360,16 +347,14 @@ class BiasTask(Base):
             kwargs["apply_chat_template"] = chat = False
         requests = super().construct_requests(doc, ctx, **kwargs)
         every = requests if isinstance(requests, list) else [requests]
-        kind = every[0].request_type
-        if kind == "generate_until":
-            kind = sampling.REQUEST
-        elif kind == "loglikelihood":
-            kind = self._likelihood
-            if chat:
-                kind += IN_CHAT
-                refuse_open_thinking(self.task_name, ctx, self.doc_to_text(doc), chat)
+        if every[0].request_type == "generate_until":
+            every[0].request_type = conversation.REQUEST
+            return requests
+        if chat:
+            refuse_open_thinking(self.task_name, ctx, self.doc_to_text(doc), chat)
+        how = scoring.asked(count_tokens=self.request in (COUNTED, TEXTS), whole_prompt=chat)
         for request in every:
-            request.request_type = kind
+            request.request_type, request.arguments = scoring.REQUEST, (*request.args, *how)
         return requests
 
     def _plan(self, doc: Document, system: str, chat: Any) -> tuple[Any, Config]:
@@ -455,18 +440,11 @@ class BiasTask(Base):
 
     def _read(self, doc: Any, results: Any) -> list[Record]:
         """A record of each wording."""
-        records = []
         parts = shares(results, len(self._all_marks))
-        for of_wording, known in zip(parts, self._all_marks, strict=True):
-            record = {**record_of(self.measure, doc, of_wording, self.request == TURNS), **known}
-            if reads := [read for read in Read.all_in(of_wording) if read == read]:
-                record[SEEN_MASS] = reads[0].shown
-                record[FIRST_TOKEN] = any(read.how == "first token" for read in reads)
-            if any(read.how == "unseen" for read in reads):
-                without = self.measure.record(doc, Read.without_unseen(of_wording))
-                record[WITHOUT_UNSEEN] = {**without, **known}
-            records.append(record)
-        return records
+        return [
+            {**record_of(self.measure, doc, of_wording, self.request == TURNS), **known}
+            for of_wording, known in zip(parts, self._all_marks, strict=True)
+        ]
 
     def _read_lists(self, doc: Any, results: Any) -> list[Record]:
         """A record of each answer to the document's only request, or one of all."""

@@ -1,4 +1,4 @@
-"""Likelihoods behind a chat template's whole prompt: request types for every model of the harness.
+"""Likelihoods behind a chat template's whole prompt.
 
 The harness moves white space from a prompt's end into the answer, whose likelihood then has the
 factor P(white space behind "assistant"). Here the answer stands behind all tokens of the prompt, as
@@ -11,14 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from lm_eval_bias.answers.reasoning import without_reasoning
-from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
 NO_LIKELIHOODS = (
     "this model takes messages, not text, so it gives no likelihoods. Run a task that generates"
 )
-IN_CHAT = "_in_chat"
-"""The end of a request type whose prompts a chat template made."""
 # Texts that white space and letters behind them seldom merge with.
 _BEFORE = ("", "\n", "(", ":", "1")
 
@@ -75,39 +72,26 @@ class WholePrompt:
 
 
 @contextmanager
-def whole_prompts(lm: Any) -> Iterator[None]:
+def whole_prompts(lm: Any, wanted: bool) -> Iterator[None]:
     """Inside the block a model scores answers behind whole prompts. The harness's cache holds them
     apart."""
     lm = getattr(lm, "lm", lm)  # the cache is a model around the model
     encode_pair = getattr(lm, "_encode_pair", None)
     from_harness = getattr(encode_pair, "__module__", "").startswith("lm_eval.")
-    if not getattr(encode_pair, "moves_white_space", from_harness):
+    if not (wanted and getattr(encode_pair, "moves_white_space", from_harness)):
         yield  # it moves no white space
         return
     answers = getattr(getattr(lm, "cache_hook", None), "dbdict", None)
     key: Any = getattr(answers, "encode_key", None)
     lm._encode_pair = WholePrompt(lm)
     if answers is not None:
-        answers.encode_key = lambda value: key(f"{value}{IN_CHAT}")
+        answers.encode_key = lambda value: key(f"{value}_in_chat")
     try:
         yield
     finally:
         del lm._encode_pair
         if answers is not None:
             answers.encode_key = key
-
-
-def add_request_type(name: str) -> None:
-    """Add a model's method behind whole prompts."""
-
-    def ask(self: Any, requests: list[Any]) -> Any:
-        with whole_prompts(self):
-            return getattr(self, name)(requests)
-
-    compat.add_request_type(f"{name}{IN_CHAT}", ask)
-
-
-add_request_type("loglikelihood")
 
 
 def opened_thought(prompt: str, asked: str) -> str:

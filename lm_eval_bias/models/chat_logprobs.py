@@ -21,7 +21,7 @@ from tqdm import tqdm
 from lm_eval_bias.answers.reasoning import without_reasoning
 from lm_eval_bias.data.bounds import Json
 from lm_eval_bias.harness import compat, early
-from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, Likelihood, Read
+from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, UNSEEN, Likelihood, of_server
 from lm_eval_bias.usage import UsageError, nearest
 
 from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
@@ -55,6 +55,7 @@ class ChatLogprobs(LocalChatCompletion):
     extra_body: fields of a request; null removes one. Others: those of `local-chat-completions`."""
 
     NAME = "chat-logprobs"
+    OWN_CACHE = "loglikelihood", "generate_until"
 
     def __init__(
         self,
@@ -132,6 +133,7 @@ class ChatLogprobs(LocalChatCompletion):
         if cache_hook.dbdict is not None:
             ways = self._top_logprobs, self.ignore_case, self._prefill, self._extra_body
             way = f"{self.base_url} {self.model} {ways} "
+            compat.survive_full(cache_hook.dbdict)
             cache_hook.dbdict.encode_key = lambda key: f"{'' if key == SPENT else way}{key}"
             self.server.keep_in(cache_hook.dbdict)
 
@@ -187,11 +189,14 @@ class ChatLogprobs(LocalChatCompletion):
             f"{requests[0].task_name}: --model {self.NAME} gives no likelihood of a text; {INSTEAD}"
         )
 
+    def loglikelihood(self, requests: Any, disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        return [answer[:2] for answer in self.shown_likelihoods(requests)]
+
     @early.asked_first
-    def loglikelihood(self, requests: Any, _: Any) -> list[Likelihood]:
+    def shown_likelihoods(self, requests: Any, _: Any) -> list[Likelihood]:
         """Raises UsageError before the first call if a task cannot be asked."""
         cached = getattr(self.cache_hook, "dbdict", None) or {}
-        answers = {r.args: cached.get(hash_args("loglikelihood", r.args)) for r in requests}
+        answers = {r.args: cached.get(hash_args(self.NAME, r.args)) for r in requests}
         questions: dict[str, list[str]] = {}
         for context, choice in answers:
             questions.setdefault(context, []).append(choice)
@@ -213,12 +218,12 @@ class ChatLogprobs(LocalChatCompletion):
             read = await Question(self, context, new[context], is_first).read()
             for choice, answer in read.items():
                 answers[context, choice] = answer
-                self.cache_hook.add_partial("loglikelihood", (context, choice), answer)
+                self.cache_hook.add_partial(self.NAME, (context, choice), answer)
 
         if new:
             self._ask_each([*new], ask)
             self._warn([[answers[q, choice] for choice in new[q]] for q in new])
-        return [answers[request.args] or (nan, False) for request in requests]
+        return [answers[request.args] or Likelihood(nan, False) for request in requests]
 
     def refusal(self, task: Any) -> str | None:
         """Why a task of ours cannot be asked, by its first document; None if it can."""
@@ -280,7 +285,7 @@ class ChatLogprobs(LocalChatCompletion):
 
     def _warn(self, answers: Sequence[Sequence[Likelihood | None]]) -> None:
         bounded = [
-            any(read.how == "unseen" for read in Read.all_in(of_question))
+            any(answer.how == UNSEEN for answer in of_server(of_question))
             for of_question in answers
         ]
         if any(bounded):
@@ -364,7 +369,7 @@ class Question:
         self._model, self._choices, self._is_first = model, choices, is_first
         self._messages, self._shown, self._how = model.create_message([context]), nan, ""
         self._before: Reply
-        self._answers: dict[str, tuple[Read, bool]] = {}
+        self._answers: dict[str, Likelihood] = {}
 
     async def read(self) -> dict[str, Likelihood]:
         """NaN for all choices if the server showed none of them."""
@@ -375,10 +380,13 @@ class Question:
                 raise
             logger.warning("%s: %s", self._model.NAME, refused)
             self._answers = {}
-        if all(value.how == "unseen" for value, _ in self._answers.values()):
+        if all(answer.how == UNSEEN for answer in self._answers.values()):
             self._answers = {}
-        none = Read(nan, self._shown, self._how or HIDDEN), False
+        none = self._answer(nan, self._how or HIDDEN)
         return {choice: self._answers.get(choice, none) for choice in self._choices}
+
+    def _answer(self, value: float, how: str, greedy: bool = False) -> Likelihood:
+        return Likelihood(value, greedy, shown=self._shown, how=how)
 
     async def _walk(self, choices: Sequence[str], begun: Begun) -> None:
         """Read choices that begin so."""
@@ -437,7 +445,7 @@ class Question:
                 f"server does not continue an assistant's turn; {INSTEAD}"
             )
         for choice, most in unseen.items():
-            self._answers[choice] = Read(begun.log_p + log(most), self._shown, "unseen"), False
+            self._answers[choice] = self._answer(begun.log_p + log(most), UNSEEN)
             if begun.tokens:
                 model.paths.setdefault(choice, (*begun.tokens, others[choice][0]))
         await asyncio.gather(*walks)
@@ -471,7 +479,7 @@ class Question:
 
     def _put(self, choice: str, begun: Begun, how: str = "") -> None:
         self._model.paths[choice] = begun.tokens
-        self._answers[choice] = Read(begun.log_p, self._shown, self._how or how), begun.greedy
+        self._answers[choice] = self._answer(begun.log_p, self._how or how, begun.greedy)
 
 
 def _too_long(choices: Iterable[str]) -> str | None:
@@ -490,6 +498,3 @@ def _is_text(text: bytes) -> bool:
         return bool(text.decode())
     except UnicodeDecodeError:  # the first bytes of a letter
         return False
-
-
-compat.own_cache(ChatLogprobs, "loglikelihood", "generate_until")

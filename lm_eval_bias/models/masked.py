@@ -11,9 +11,8 @@ import torch
 import transformers
 from lm_eval.api.instance import Instance
 
-from lm_eval_bias.harness import compat, sentence_pairs
 from lm_eval_bias.harness.gc_frozen import gc_frozen
-from lm_eval_bias.harness.sentence_pairs import SHARED
+from lm_eval_bias.likelihoods import SHARED, Likelihood
 from lm_eval_bias.usage import UsageError
 
 from .hf_model import EncoderModel, likeliest, tasks_of
@@ -62,6 +61,7 @@ class MaskedLM(EncoderModel):
 
     AUTO_MODEL_CLASS = _Complete
     NAME = "hf-mlm"
+    OWN_CACHE = "loglikelihood", "loglikelihood_rolling"
     OPTIONS = ("pll", "pairs")
     AT_A_TIME = (1024, 32_768)
     ANSWERS = "Run tasks that are scored by likelihood, which `lm-eval-bias tasks` lists"
@@ -153,14 +153,15 @@ class MaskedLM(EncoderModel):
             for (value, greedy, count), pair in zip(scores, pairs, strict=True)
         ]
 
-    def pair_loglikelihood(
-        self, requests: list[Instance], disable_tqdm: bool = False
-    ) -> list[sentence_pairs.Answer]:
+    def pair_likelihoods(self, requests: list[Instance]) -> list[Likelihood]:
         """That of the words that two sentences share, or NaN (BIStereo, section 4.1.1)."""
-        paired = shared_words(self.tokenizer, [request.args for request in requests])
-        targets = [paired[request.args] for request in requests]
-        scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
-        return [(value if count else nan, count, SHARED) for value, _, count in scores]
+        pairs = [request.args[:2] for request in requests]
+        paired = shared_words(self.tokenizer, pairs)
+        scores = self._scores([paired[pair] for pair in pairs], "pair", False)
+        return [
+            Likelihood(value if count else nan, greedy, count, how=SHARED)
+            for value, greedy, count in scores
+        ]
 
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
@@ -260,6 +261,3 @@ class MaskedLM(EncoderModel):
             logger.debug("hf-mlm: trial of %s: %s", self._name, error)
         logger.info("hf-mlm: %s: its head reads all positions of a text at once", self._name)
         return False
-
-
-compat.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)

@@ -15,7 +15,6 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.utils import chunks
 
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
 from .encoding import AT_A_TIME
@@ -42,6 +41,7 @@ class EntailmentLM(EncoderModel):
 
     AUTO_MODEL_CLASS = transformers.AutoModelForSequenceClassification
     NAME = "hf-nli"
+    OWN_CACHE = ("loglikelihood",)
     AT_A_TIME = (4096, 65_536)
     ANSWERS = "Run tasks of premises and hypotheses, which `lm-eval-bias tasks` lists"
     OPTIONS = ("labels",)
@@ -186,6 +186,3 @@ def _label(name: str) -> str | None:
     plain = name.replace("_", " ").replace("-", " ").strip().casefold()
     words = lexicon("nli_words")
     return next((label for label in LABELS if plain in words[label]), None)
-
-
-compat.own_cache(EntailmentLM, "loglikelihood")

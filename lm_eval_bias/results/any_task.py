@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.bounds import Json, Unreadable, json_of, loads
+from lm_eval_bias.data.bounds import Json, Unreadable, json_of, lines, loads
 from lm_eval_bias.measure import Counted, Measure, Metric, Record
 from lm_eval_bias.metrics.errors import means
 from lm_eval_bias.results.escape import clean, shortened
-from lm_eval_bias.results.runs import UNDATED, Place, files, samples_of
-from lm_eval_bias.results.samples import DATED, at, mapping, of_file
+from lm_eval_bias.results.runs import Place, files, samples_of
+from lm_eval_bias.results.samples import DATED, at, mapping
 from lm_eval_bias.usage import UsageError, nearest
 
 Way = Literal["lower", "higher"] | None
@@ -30,7 +30,7 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
     result: dict[str, list[tuple[Path, Json]]] = {}
     for file, _ in files([Place(path) for path in paths], []):
         name = DATED.match(file.name)
-        if file in paths or file.name == UNDATED or (name and name["kind"] == "json"):
+        if file in paths or (name and name["kind"] == "json"):
             with suppress(Unreadable):  # `runs.find` says why; a baseline has its records already
                 content = clean(json_of(file))
                 for task in mapping(content, "configs"):
@@ -59,9 +59,9 @@ def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Sam
     filtered, columns = dict[str, None](), dict[str, None]()
     numbers, wide = set[str](), set[str]()
     for file, _ in samples:
-        for line_number, line in of_file(file):
+        for line_number, line in lines(file):
             try:
-                sample = loads(line) if isinstance(line, bytes) else line
+                sample = loads(line)
                 filtered[str(own := sample.get("filter", wanted))] = None
                 if own != (wanted or own):
                     continue

@@ -82,8 +82,6 @@ _CACHED = re.compile(r"models--(.+?)[/\\]snapshots[/\\](\w+)")
 """A model of the hub in its cache."""
 
 
-UNDATED = "results.json"
-"""The results file of lm_eval 0.4.2, which named samples by the model's arguments."""
 NAME = "name.txt"
 """A file that a person puts into a folder of runs, with the name of their model."""
 
@@ -376,7 +374,7 @@ def _read(
             notes += without_results(path)
             continue
         try:
-            if not (name or path.name == UNDATED or path in given or _is_ours(path)):
+            if not (name or path in given or _is_ours(path)):
                 continue
             content = json_of(path)
             if "reasons_of" in mapping(content):
@@ -545,9 +543,7 @@ def samples_of(path: Path, task: str, content: Json) -> tuple[Path, ...]:
     date, named = date_of(path), content.get("files")
     if not date and isinstance(named, list):
         return tuple(map(Path, map(str, named)))
-    arguments = re.sub("[/=]", "__", str(at(content, "config", "model_args")))
-    begin, end = ("samples_", f"_{date}.jsonl") if date else (f"{arguments}_", ".jsonl")
-    beside = path.parent / f"{begin}{task.replace(os.sep, '_')}{end}"
+    beside = path.parent / f"samples_{task.replace(os.sep, '_')}_{date}.jsonl"
     # isfile answers for names that no file can have, too
     return tuple(filter(os.path.isfile, (beside, Path(f"{beside}{GZ}"))))[:1]
 
@@ -785,7 +781,7 @@ def as_float(value: Any) -> float:
 def _date(value: Any) -> datetime | None:
     """As in file names, which have dashes for colons, or as merge writes it."""
     try:
-        if isinstance(value, float):  # of lm_eval 0.4.2
+        if isinstance(value, float):
             return datetime.fromtimestamp(value)
         day, _, time = str(value).partition("T")
         return datetime.fromisoformat(f"{day}T{time.replace('-', ':')}").replace(tzinfo=None)

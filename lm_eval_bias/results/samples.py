@@ -3,16 +3,17 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
-from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads, opened
+from lm_eval_bias.data.bounds import GZ, Json, json_of, lines, loads
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.exhibit import Table
+from lm_eval_bias.likelihoods import Likelihood, Thought
 from lm_eval_bias.measure import (
     INSTRUCTION,
     THOUGHT,
@@ -272,10 +273,10 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
         if not of_harness:
             _check_version(task, path)
         repeats, first, number = cache(partial(_repeats, task, path)), None, 0
-        for number, line in of_file(path):
+        for number, line in lines(path):
             place = f"{path}, line {number}"
             try:
-                sample = loads(line) if isinstance(line, bytes) else line
+                sample = loads(line)
                 # a baseline has records of the harness's tasks, too
                 if of_harness is None or "records" in sample:
                     made, name = sample["records"], sample["doc_hash"]
@@ -292,7 +293,7 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
                         continue  # the same answers, read in another way
                     made = of_harness(sample["doc"], sample)
                     # its data may hold a document twice
-                    name = f"{sample.get('doc_hash') or _hash(sample['doc'])} {sample['doc_id']}"
+                    name = f"{sample['doc_hash']} {sample['doc_id']}"
                 records = [{**r} for r in (made if isinstance(made, list) else [made])]
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 cause = f" ({error})" if isinstance(error, ValueError) else ""
@@ -338,19 +339,6 @@ def _check_version(task: Task, path: Path) -> None:
             f"{path}: samples of version {written}, and this is version {version} of {task.name}; "
             "run it again, or install the lm-eval-bias that it was run with"
         )
-
-
-def of_file(path: Path) -> Iterator[tuple[int, Any]]:
-    """The samples of a file with their numbers, a line each. lm_eval 0.4.2 wrote one list."""
-    with opened(path) as file:
-        is_list = file.read(1) == b"["
-    return enumerate(json_of(path), 1) if is_list else lines(path)
-
-
-def _hash(doc: Any) -> str:
-    """The `doc_hash` that the harness writes from 0.4.3 on."""
-    text = json.dumps(doc, indent=2, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def listed(of: Any) -> list[Any]:
@@ -425,8 +413,13 @@ def _repeats(task: Task, path: Path) -> int | None:
 
 
 def _answers(written: Any) -> Any:
-    if isinstance(written, list):
-        if len(written) == 2 and written[1] in ("True", "False"):
-            return float(written[0]), written[1] == "True"
-        return [_answers(value) for value in written]
-    return written
+    if not isinstance(written, list):
+        return written
+    match written:
+        case [value, ("True" | "False") as greedy, *more]:
+            kinds = zip((int, int, float, str), more, strict=False)
+            known: list[Any] = [None if x == "None" else kind(x) for kind, x in kinds]
+            return Likelihood(float(value), greedy == "True", *known)
+        case [text, tokens, ("True" | "False") as closed]:
+            return Thought(text, None if tokens == "None" else int(tokens), closed == "True")
+    return [_answers(value) for value in written]

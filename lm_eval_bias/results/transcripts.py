@@ -146,7 +146,8 @@ def _shown(sample: Json) -> SampledQuestion:
             texts = zip(choices, answers[0], strict=False)
             turns.append(_choices(prompt, [Choice(str(t), _score(a)) for t, a in texts]))
         else:
-            turns.append(Turn(prompt, tuple(map(str, answers[:REPEATS])), of=len(answers)))
+            said = (a if isinstance(a, str) else str(a[0]) for a in answers[:REPEATS])
+            turns.append(Turn(prompt, tuple(said), of=len(answers)))
     system, own = at(settings, "system"), turns[0].prompt
     if own and own in first and own != first:
         # As the model's template made it, which may add a system message of its own, or as a

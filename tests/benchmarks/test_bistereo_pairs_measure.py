@@ -3,19 +3,23 @@ from math import inf, nan
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record, score_of
+from lm_eval_bias.likelihoods import Likelihood
 
 SIGN = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 
 
-def answered(docs, x, method="joint"):
+def answered(docs, x, method=""):
     """By a model that says how many nats likelier the desirable sentence is."""
-    return PAIRS.summary([record(d, [(-50.0 + x(d), 9, method), (-50.0, 9, method)]) for d in docs])
+    scores = ((d, (-50.0 + x(d), -50.0)) for d in docs)
+    return PAIRS.summary(
+        [record(d, [Likelihood(y, False, how=method) for y in both]) for d, both in scores]
+    )
 
 
 @pytest.mark.parametrize("value", [nan, inf, -inf, "nan"])
 def test_a_likelihood_that_is_no_finite_number_is_none(every, value):
     """The harness writes the numbers of a sample as texts."""
-    found = record(every[0], [[value, "None", "joint"], ["-3.0", "7", "joint"]])
+    found = record(every[0], [[value, "False"], ["-3.0", "False"]])
     names = ("desirable_likelihood", "undesirable_likelihood", "method")
     assert [found[name] for name in names] == [None, -3, "joint"]
 
@@ -28,14 +32,14 @@ def test_answers_made_in_two_ways_or_an_unknown_one_are_an_error(methods):
 
 def test_two_methods_within_a_pair_are_an_error(every):
     with pytest.raises(ValueError, match=r"one way.*found joint, shared tokens"):
-        PAIRS.summary([record(every[0], [(-1, 3, "joint"), (-1, 3, "shared tokens")])])
+        PAIRS.summary([record(every[0], [(-1, False), Likelihood(-1, False, how="shared tokens")])])
 
 
 def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
     """0.5 nats for every desirable descriptor, by its own frequency: an encoder prefers it
     everywhere, a decoder nowhere; no bias in either."""
     encoder, decoder = (
-        answered(docs[:300], lambda d: 0.5, method) for method in ("shared tokens", "joint")
+        answered(docs[:300], lambda d: 0.5, method) for method in ("shared tokens", "")
     )
     for result, z1, z2 in ((encoder, 0, 100), (decoder, 100, 0)):
         rows = [row for row in result.tables["trisentbias"] if row["context"] != "neutral"]

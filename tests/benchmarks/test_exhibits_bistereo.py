@@ -7,8 +7,9 @@ from exhibited import missing, run_of, shown
 
 from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
 from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
+from lm_eval_bias.likelihoods import Likelihood
 
-ENCODER, DECODER = "shared tokens", "joint"
+ENCODER, DECODER = "shared tokens", ""
 NEITHER, DESIRABLE, UNDESIRABLE = (
     "neither (within the threshold)",
     "desirable preferred",
@@ -46,7 +47,9 @@ def pairs(built):
 def preferring(docs, nats, method=ENCODER):
     """By a model to which the desirable sentence is so many nats likelier."""
     return run_of(
-        "bistereo_pairs", docs, lambda d: [(nats(d) - 50.0, 9, method), (-50.0, 9, method)]
+        "bistereo_pairs",
+        docs,
+        lambda d: [Likelihood(x, False, how=method) for x in (nats(d) - 50.0, -50.0)],
     )
 
 

@@ -14,7 +14,7 @@ from lm_eval_bias.measure import summarise
 from lm_eval_bias.results import verdict
 from lm_eval_bias.results.runs import find
 from tests.rule_model import RuleLM
-from tests.scripted import chance, edited, lines_of
+from tests.scripted import chance, lines_of
 
 TASK = "crows_pairs_english"
 GROUPS = ("clerks", "nurses", "pilots", "bakers", "tailors", "farmers", "painters", "singers")
@@ -143,16 +143,6 @@ def of_0_4_3(sample):
     return {key: v for key, v in sample.items() if key not in ("filter", "metrics")} | texts
 
 
-def of_0_4_2(sample):
-    answers = [[float(value), False] for ((value, _),) in sample["resps"]]
-    later = ("filter", "metrics", "doc_hash", "prompt_hash", "target_hash")
-    return {key: v for key, v in sample.items() if key not in later} | {
-        "filtered_resps": answers,
-        "resps": [[answer] for answer in answers],
-        "arguments": [list(part.values()) for part in sample["arguments"].values()],
-    }
-
-
 @pytest.mark.parametrize(
     "rewritten",
     [
@@ -168,24 +158,6 @@ def test_samples_of_0_4_3_and_of_two_filters_have_the_same_numbers(asked, tmp_pa
     samples = rewritten(lines_of(path))
     path.write_text("".join(f"{json.dumps(sample)}\n" for sample in samples))
     assert numbers(read(tmp_path)) == numbers(run)
-
-
-def test_files_of_0_4_2_have_the_same_numbers(asked, tmp_path):
-    """results.json, and the samples as one list in a file that has the name of the arguments."""
-    run = asked(dislikes_lords)
-    (path,) = run.samples
-    samples = [*map(of_0_4_2, lines_of(path))]
-    with edited(run.results) as results:
-        results["config"]["model_args"] = "pretrained=org/one"
-        results["date"] = 1_712_345_678.9
-        for key in ("n-samples", "model_name", "chat_template_sha", "system_instruction_sha"):
-            results.pop(key, None)
-    run.results.rename(path.with_name("results.json"))
-    path.unlink()
-    path.with_name(f"pretrained__org__one_{TASK}.jsonl").write_text(json.dumps(samples, indent=2))
-    old = read(tmp_path)
-    assert numbers(old) == numbers(run)
-    assert (old.n, old.model, old.date.year) == (64, "org/one", 2024)
 
 
 @pytest.mark.parametrize(

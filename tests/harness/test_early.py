@@ -81,9 +81,8 @@ def test_one_answer_of_use_among_eight_is_enough_and_seven_are_no_first_eight(as
 
 @pytest.mark.parametrize("closed, kind", [(True, ""), (False, "cut off")])
 def test_choices_behind_an_empty_thought_are_of_use(closed, kind):
-    thought = Thought("")
-    thought.closed = closed
-    assert early._kind(None, {}, [thought, [(-1.0, True), (-2.0, False)]]) == kind
+    answer = [Thought("", 0, closed), [(-1.0, True), (-2.0, False)]]
+    assert early._kind(None, {}, answer) == kind
 
 
 def test_what_a_cache_has_is_not_asked_again_before_a_task_stops(ask, tmp_path):
@@ -109,8 +108,8 @@ def test_processes_stop_together(other, monkeypatch):
     lm = OneOfTwo(say=lambda _: OPEN)
     lm.other = other
     early.watched[other] = None
-    answers = lm.generate_samples(
-        [compat.request("generate_samples", {}, (str(i), {}), 0, other, i) for i in range(20)]
+    answers = lm.conversation(
+        [compat.request("conversation", {}, (str(i), {}), 0, other, i) for i in range(20)]
     )
     assert answers.count(OPEN) == (8 if other else 20)
 

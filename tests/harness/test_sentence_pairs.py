@@ -9,7 +9,9 @@ from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.sentence_pairs import REQUEST, SHARED, modified, read_sentences, words
+from lm_eval_bias.harness.scoring import PAIR, REQUEST
+from lm_eval_bias.harness.sentence_pairs import modified, read_sentences, words
+from lm_eval_bias.likelihoods import SHARED, Likelihood
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate
 
@@ -66,29 +68,29 @@ def test_shared_words_correspond_one_to_one(a, b):
 class OwnLM(RuleLM):
     """Has a way of its own to score pairs, and to keep the scores."""
 
-    def pair_loglikelihood(self, requests):
-        return [(0.5, 3, SHARED) for _ in requests]
+    def pair_likelihoods(self, requests):
+        return [OWN for _ in requests]
 
 
+OWN = Likelihood(0.5, False, how=SHARED)
+HOW = {PAIR: True}
 PAIRS = [
-    compat.request(REQUEST, {}, pair, i, "task", i)
+    compat.request(REQUEST, {}, (*pair, HOW), i, "task", i)
     for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])
 ]
-
-
-JOINT = [(-3.0, None, "joint"), (-2.0, None, "joint")]
 
 
 def test_the_cache_asks_a_model_that_reads_from_left_to_right_once(tmp_path):
     for expected in ([("", "abc"), ("", "ab")], []):
         lm = RuleLM(lambda _, text: -float(len(text)))
-        assert CachingLM(lm, str(tmp_path / "cache.db")).pair_loglikelihood(PAIRS) == JOINT
+        answers = CachingLM(lm, str(tmp_path / "cache.db")).likelihoods(PAIRS)
+        assert answers == [(-3.0, False), (-2.0, False)]
         assert [request.args for request in lm.requests] == expected
 
 
 def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
     cached = CachingLM(OwnLM(), str(tmp_path / "cache.db"))
-    assert cached.pair_loglikelihood(PAIRS) == [(0.5, 3, SHARED)] * 2
+    assert cached.likelihoods(PAIRS) == [OWN] * 2
 
 
 def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
@@ -99,7 +101,7 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     results = evaluate(lm, task, limit=6, log_samples=True, **options)
     for sample, doc in zip(results["samples"][task], documents("skin")[:6], strict=True):
         pair = (doc["desirable_sentence"], doc["undesirable_sentence"])
-        assert sample["arguments"] == [pair, pair[::-1]]
+        assert sample["arguments"] == [(*pair, HOW), (*pair[::-1], HOW)]
         assert sample["records"]["method"] == SHARED
         assert sample["records"]["attribute"] == doc["attribute"]
     config = results["configs"][task]

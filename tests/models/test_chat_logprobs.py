@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from lm_eval.api.model import CachingLM
 
-from lm_eval_bias.harness import compat, token_counts
+from lm_eval_bias.harness import compat, scoring
 from lm_eval_bias.models import chat_calls
 from lm_eval_bias.models.chat_logprobs import ChatLogprobs
 from lm_eval_bias.models.replies import Reply, turn
@@ -171,11 +171,16 @@ HALF = pytest.approx([0.5, 0.25])
 # ---- Reading
 
 
+def ways(answers):
+    return [answer.how for answer in answers]
+
+
 def test_one_call_serves_all_choices_of_a_question(serve):
     server = Server()
-    answers = serve(server).loglikelihood(requests(questions=3))
-    assert answers == [(pytest.approx(log(0.5)), True), (pytest.approx(log(0.25)), False)] * 3
-    assert [value.shown for value, _ in answers] == pytest.approx([0.875] * 6)
+    answers = serve(server).shown_likelihoods(requests(questions=3))
+    both = [(pytest.approx(log(0.5)), True), (pytest.approx(log(0.25)), False)]
+    assert [answer[:2] for answer in answers] == both * 3
+    assert [answer.shown for answer in answers] == pytest.approx([0.875] * 6)
     assert [(b["max_tokens"], b["logprobs"], b["top_logprobs"]) for b in server.bodies] == [
         (1, True, 20)
     ] * 3
@@ -254,23 +259,26 @@ def test_a_choice_has_the_probability_of_its_tokens_or_the_most_that_it_can_have
 ):
     """expected: a choice -> its probability; ? marks what was not seen, … a first token."""
     how = {"?": "unseen", "…": "first token"}
-    answers = serve(server, **options).loglikelihood(requests(*(c.strip("?…") for c in expected)))
-    assert [exp(value) for value, _ in answers] == pytest.approx([*expected.values()])
-    assert [value.how for value, _ in answers] == [how.get(choice[-1], "") for choice in expected]
+    asked = requests(*(c.strip("?…") for c in expected))
+    answers = serve(server, **options).shown_likelihoods(asked)
+    assert [exp(value) for value, *_ in answers] == pytest.approx([*expected.values()])
+    assert ways(answers) == [how.get(choice[-1], "") for choice in expected]
 
 
 def test_a_question_without_any_shown_choice_is_unanswered(serve):
-    answers = serve(Server()).loglikelihood(requests("c", "d"))
-    assert [(isnan(value), value.how) for value, _ in answers] == [(True, "hidden")] * 2
+    answers = serve(Server()).shown_likelihoods(requests("c", "d"))
+    assert [isnan(value) for value, *_ in answers] == [True] * 2
+    assert ways(answers) == ["hidden"] * 2
 
 
 def test_a_server_that_gives_the_likelihood_of_a_turn_hides_nothing(serve):
     server = Server(LABELS, whole=True)
     lm = serve(server, top_logprobs=1)
-    answers = lm.loglikelihood(requests("Entailment", "Neutral", questions=2))
+    answers = lm.shown_likelihoods(requests("Entailment", "Neutral", questions=2))
     expected = [(log(0.5 * 0.5 * 0.75), True), (log(0.25 * 0.5), False)] * 2
-    assert [(pytest.approx(value), greedy) for value, greedy in expected] == answers
-    assert {value.how for value, _ in answers} == {""}
+    found = [answer[:2] for answer in answers]
+    assert [(pytest.approx(value), greedy) for value, greedy in expected] == found
+    assert ways(answers) == [""] * 4
     # the questions with their two labels, and whether the server continues
     assert len(server.bodies) == 2 * 3 + 1
 
@@ -305,9 +313,10 @@ def test_labels_of_several_tokens_are_asked_on_where_the_server_continues(
     server, (each, once) = Server(LABELS, continues), calls
     lm = serve(server)
     for questions in (1, 2):
-        answers = lm.loglikelihood(requests("Entailment", "Neutral", questions=questions))
-        assert [exp(value) for value, _ in answers] == pytest.approx(expected * questions)
-        assert {value.how for value, _ in answers} == {how}
+        asked = requests("Entailment", "Neutral", questions=questions)
+        answers = lm.shown_likelihoods(asked)
+        assert [exp(value) for value, *_ in answers] == pytest.approx(expected * questions)
+        assert {*ways(answers)} == {how}
     assert len(server.bodies) == 3 * each + once
 
 
@@ -502,8 +511,8 @@ def test_a_prompt_has_the_tokens_of_a_tokenizer_that_is_named(tmp_path):
     known.save_pretrained(tmp_path)
     named = {"tokenizer_backend": "huggingface", "tokenizer": str(tmp_path)}
     lm, other = ChatLogprobs(model="m", **named), ChatLogprobs(model="m")
-    assert token_counts.count_text(lm, text) == len(known.tokenize(text)) > 3
-    assert token_counts.count_text(other, text) is None
+    assert scoring.count_text(lm, text) == len(known.tokenize(text)) > 3
+    assert scoring.count_text(other, text) is None
 
 
 def test_null_in_extra_body_leaves_a_field_out(serve):
@@ -758,11 +767,10 @@ def test_likelihoods_are_those_of_hf(serve, model_folder):
         for model in (lm, hf):
             chat = {"apply_chat_template": True, "chat_template": model.apply_chat_template}
             task.build_all_requests(limit=1, rank=0, world_size=1, tokenizer_name="", **chat)
-            for request in task.instances:
-                request.request_type = "loglikelihood"
-            answers.append(model.loglikelihood(task.instances))
-        for (ours, greedy), (theirs, is_greedy) in zip(*answers, strict=True):
-            if ours.how:
+            answers.append(model.likelihoods(task.instances))
+        for shown, (theirs, is_greedy, *_) in zip(*answers, strict=True):
+            ours, greedy = shown[:2]
+            if shown.how:
                 assert theirs <= ours + 1e-4, name
             else:
                 assert exp(ours) == pytest.approx(exp(theirs), abs=1e-3), name

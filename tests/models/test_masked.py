@@ -17,8 +17,8 @@ from minicons.scorer import MaskedLMScorer
 from tiny_masked import masked
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from lm_eval_bias.harness.sentence_pairs import REQUEST
-from lm_eval_bias.harness.token_counts import REQUEST as COUNTED
+from lm_eval_bias.harness.scoring import COUNT, REQUEST
+from lm_eval_bias.harness.scoring import PAIR as BESIDE
 from lm_eval_bias.models.masked import METRICS, MaskedLM
 from lm_eval_bias.models.masked_rows import Target, rows, shared_tokens, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
@@ -50,7 +50,7 @@ def values(model, pairs):
 
 
 def paired(model, pairs):
-    return getattr(model, REQUEST)(tiny.asked(REQUEST, *pairs))
+    return model.likelihoods(tiny.asked(REQUEST, *[(*pair, {BESIDE: True}) for pair in pairs]))
 
 
 def one_by_one(lm, text, metric="original"):
@@ -81,8 +81,9 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric):
     """All architectures, sentences and continuations of several lengths in one call; nothing is
     padded, which ConvBERT and FNet would read; the context is not scored."""
     model, pairs = masked(name, pll=metric, batch_size="auto"), WHOLE + CONTINUATIONS
-    found = getattr(model, COUNTED)(tiny.asked(COUNTED, *pairs))
-    for (value, greedy, count, _), (context, rest) in zip(found, pairs, strict=True):
+    asked = tiny.asked(REQUEST, *[(*pair, {COUNT: True}) for pair in pairs])
+    found = model.likelihoods(asked)
+    for (value, greedy, count, *_), (context, rest) in zip(found, pairs, strict=True):
         start, encoded = len(context.rstrip()), one_by_one(model, context + rest, metric)
         tokens = [(log, best) for _, end, log, best in encoded if end > start]
         assert value == tiny.near(sum(log for log, _ in tokens)), rest
@@ -110,7 +111,8 @@ def test_scores_are_those_of_minicons(metric):
             for (_, score), (start, end) in zip(scores, places, strict=True)
             if end <= first or start >= last
         ]
-        assert answer == (tiny.near(sum(outside)), len(outside), "shared tokens")
+        assert answer.value == tiny.near(sum(outside))
+        assert (answer.tokens, answer.how) == (len(outside), "shared tokens")
 
 
 def pieces(*longer):
@@ -152,7 +154,7 @@ def as_choices(sent_more, sent_less, **more):
 def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two):
     model = masked()
     answers = paired(model, [(one, two), (two, one)])
-    assert [count for _, count, _ in answers] == [0, 0]
+    assert [answer.tokens for answer in answers] == [0, 0]
     answers += model.loglikelihood(as_choices(one, two))
     assert all(isnan(value) for value, *_ in answers)
 

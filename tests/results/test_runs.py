@@ -14,9 +14,9 @@ import pytest
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
+from lm_eval_bias.data.bounds import lines
 from lm_eval_bias.results import merged as merge
 from lm_eval_bias.results.runs import Place, find
-from lm_eval_bias.results.samples import of_file
 from lm_eval_bias.results.transcripts import transcript
 from tests.mistakes import refused
 from tests.scripted import MORNING, ask, edited, made_up, samples_beside, scripted
@@ -354,7 +354,7 @@ def test_results_that_python_saved_are_found_under_any_name_and_blank_lines_are_
     (tmp_path / "tuned.json").write_text(json.dumps({"results": content.pop("results"), **content}))
     assert {run.model for run in found_in(tmp_path).runs} == {"m", "tuned"}
     (tmp_path / "samples").write_text("{}\n\n[]\n\n")
-    assert [number for number, _ in of_file(tmp_path / "samples")] == [1, 3]
+    assert [number for number, _ in lines(tmp_path / "samples")] == [1, 3]
 
 
 @pytest.mark.parametrize(

@@ -109,10 +109,10 @@ METRICS = (
 )
 
 
-def record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
+def record(doc: Document, results: Sequence[Any]) -> Record:
     """The likeliest label, and 100 (P(Entailment) - P(Contradiction)) as `entailed`; none where
     likelihoods are not `usable`."""
-    likelihoods = [likelihood for likelihood, _ in results]
+    likelihoods = [likelihood for likelihood, *_ in results]
     shares, best = probabilities(likelihoods), likeliest(likelihoods)
     if shares is None or best is None:
         return {**record_generated(doc, ["unusable likelihoods"]), "entailed": None}

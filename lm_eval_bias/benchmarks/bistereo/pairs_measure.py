@@ -10,6 +10,7 @@ import pandas as pd
 
 from lm_eval_bias.benchmarks.bistereo import exhibits
 from lm_eval_bias.exhibit import Table
+from lm_eval_bias.likelihoods import JOINT, SHARED, Likelihood
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
@@ -56,7 +57,7 @@ THRESHOLDS = (0.02, 0.04, 0.06)
 SIGNS = {"z1": 0, "z2": 1, "z3": -1}
 """The shares of pairs by what is preferred: neither, the desirable or the undesirable one."""
 ALL_SHARES = [f"{z}, threshold {i}" for i in range(len(THRESHOLDS)) for z in SIGNS]
-SCORES = {"shared tokens": "shared tokens", "joint": "calibrated joint"}
+SCORES = {SHARED: SHARED, JOINT: "calibrated joint"}
 """How a model answers -> what is scored: a likelihood of the words that both sentences share knows
 the descriptor already."""
 
@@ -113,17 +114,17 @@ METRICS = (
 
 def record(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     """Log-likelihoods in nats of both sentences, None for one that is not finite; which word stands
-    first. results: of each (log-likelihood, tokens, method)."""
+    first."""
     text, words = doc["desirable_sentence"].lower(), (doc["desirable"], doc["attribute"] or "")
     body, attribute = (text.find(word.lower()) for word in words)
-    likelihoods = [float(likelihood) for likelihood, _, _ in results]
+    likelihoods = [float(likelihood) for likelihood, *_ in results]
     desirable, undesirable = (value if isfinite(value) else None for value in likelihoods)
     return {
         **select_columns(doc, KEYS),
         "desirable_likelihood": desirable,
         "undesirable_likelihood": undesirable,
         "body_first": body < attribute,
-        "method": ", ".join(dict.fromkeys(method for _, _, method in results)),
+        "method": ", ".join(dict.fromkeys(Likelihood(*answer).how or JOINT for answer in results)),
     }
 
 
@@ -135,7 +136,7 @@ def units(answers: Any, **_: Any) -> Frames:
         x[list(LIKELIHOODS)].astype(float),
         x["place"],
         x["context"] == "neutral",
-        calibrate=score == SCORES["joint"],
+        calibrate=score == SCORES[JOINT],
     )
     known = x["x"].notna()
     for i, bound in enumerate(THRESHOLDS):

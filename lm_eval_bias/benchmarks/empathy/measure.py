@@ -152,7 +152,7 @@ def record(doc: Document, results: Sequence[float | str]) -> Record:
 def record_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     """Likelihoods of the `documents.sentences` -> `intensity`, their expectation from 0 to 100.
     None where a likelihood is not a number."""
-    p = probabilities([likelihood for likelihood, _ in results[0][-1]])
+    p = probabilities([likelihood for likelihood, *_ in results[0][-1]])
     degrees = np.linspace(0, 100, len(p)) if p else ()
     return {**select_columns(doc, KEYS), "intensity": float(np.dot(degrees, p)) if p else None}
 

@@ -112,10 +112,10 @@ def record_wabt(doc: Document, results: Sequence[list[int] | str]) -> Record:
     return {**select_columns(doc, LIST_KEYS), "share": share, "refused": answer == "refused"}
 
 
-def record_wabt_likelihood(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
+def record_wabt_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     """Likelihoods of each word's two sentences -> `share`, the probability of S_a's, less the
     model's liking for a name: the mean log-odds of the list. None if one is not usable."""
-    likelihoods = [likelihood for likelihood, _ in results]
+    likelihoods = [likelihood for likelihood, *_ in results]
     share = None
     if usable(likelihoods):
         odds = np.subtract(likelihoods[::2], likelihoods[1::2])
@@ -273,7 +273,7 @@ def record_aat(doc: Document, results: Sequence[str]) -> Record:
 
 def record_aat_likelihood(doc: Document, results: Sequence[Sequence[Any]]) -> Record:
     """Likelihoods in the last turn -> the likelier verdict and P(comedy)."""
-    p = probabilities([likelihood for likelihood, _ in results[0][-1]])
+    p = probabilities([likelihood for likelihood, *_ in results[0][-1]])
     if p is None:
         verdict = "unparsed"
     elif p[0] == p[1]:

@@ -95,7 +95,7 @@ def record_likelihood(doc: Document, results: Sequence[Any]) -> Record:
     """points: log-likelihoods of the five points, from the least to the most, whichever way the
     scale runs; None where they are not `usable`. rating_mass: the probability that an answer begins
     with one."""
-    values = [likelihood for likelihood, _ in results]
+    values = [likelihood for likelihood, *_ in results]
     points = values if doc["direction"] == "rising" else values[::-1]
     return {
         **select_columns(doc, (*KEYS, "item", "direction")),

@@ -112,7 +112,7 @@ def letter_metrics(cell: str) -> list[Metric]:
     ]
 
 
-def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> Record:
+def record(doc: Document, results: Sequence[Any]) -> Record:
     """The likelihoods of stereotype, anti-stereotype and unrelated sentence, None if they are not
     `usable`; lengths, unit: as of `likelihoods.lengths`."""
     values = [value for value, *_ in results]
@@ -121,7 +121,7 @@ def record(doc: Document, results: Sequence[tuple[float, bool, int | None]]) -> 
     return {**select_columns(doc, KEYS), **answer}
 
 
-def choice_record(doc: Document, results: Sequence[tuple[float, bool]]) -> Record:
+def choice_record(doc: Document, results: Sequence[Any]) -> Record:
     """The likelihoods of the letters of stereotype, anti-stereotype and unrelated sentence, and the
     mass of all letters; None if they are not `usable`."""
     values = [value for value, *_ in results]

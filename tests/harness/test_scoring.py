@@ -1,7 +1,8 @@
 """The request for likelihoods with numbers of tokens, on models of the harness."""
 
 from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.token_counts import REQUEST
+from lm_eval_bias.harness.scoring import COUNT, REQUEST
+from lm_eval_bias.likelihoods import Likelihood
 from tests.mistakes import refused
 from tests.rule_model import RuleLM
 
@@ -17,14 +18,21 @@ class LettersLM(RuleLM):
 
 
 def requests(*arguments):
-    return [compat.request(REQUEST, {}, each, i, "t", 0) for i, each in enumerate(arguments)]
+    how = {COUNT: True}
+    return [
+        compat.request(REQUEST, {}, (*each, how), i, "t", 0) for i, each in enumerate(arguments)
+    ]
+
+
+def counted(value, tokens, of_prompt):
+    return Likelihood(value, False, tokens, of_prompt)
 
 
 def test_every_model_of_the_harness_answers_with_the_tokens_of_its_tokenizer():
     pairs = [("A:", " ugly"), ("A:", " beautiful")]
     lm = LettersLM(lambda _, text: -len(text))
-    answers = lm.loglikelihood_and_tokens(requests(*pairs))
-    assert answers == [(-5, False, 4, 2), (-10, False, 9, 2)]
+    answers = lm.likelihoods(requests(*pairs))
+    assert answers == [counted(-5, 4, 2), counted(-10, 9, 2)]
     assert [request.args for request in lm.requests] == pairs
 
 
@@ -35,8 +43,8 @@ def test_the_tokens_of_a_prompt_are_counted_line_by_line():
     lm.tok_encode = lambda line, add_special_tokens: (
         asked.append(line) or [*range(len(line.split()))]
     )
-    answers = lm.loglikelihood_and_tokens(requests(("a b c\nd e\nf", " x"), ("a b\nd e\nf", " x")))
-    assert [tokens for *_, tokens in answers] == [6, 5]
+    answers = lm.likelihoods(requests(("a b c\nd e\nf", " x"), ("a b\nd e\nf", " x")))
+    assert answers == [counted(-1.0, None, 6), counted(-1.0, None, 5)]
     assert asked == ["a b c\n", "d e\n", "f", "a b\n"]
 
 
@@ -45,11 +53,11 @@ def test_a_model_without_a_tokenizer_has_no_number(caplog):
     lm, api = RuleLM(lambda *_: -1.0), RuleLM(lambda *_: -1.0)
     api.tok_encode = lambda text, add_special_tokens=None: [text]
     for model in (lm, api):
-        answers = model.loglikelihood_and_tokens(requests(("A:", " x"), ("B:", " y")))
-        assert answers == [(-1.0, False, None, None)] * 2
+        answers = model.likelihoods(requests(("A:", " x"), ("B:", " y")))
+        assert answers == [counted(-1.0, None, None)] * 2
     assert caplog.text.count("no tokenizer") == 2
 
 
 def test_a_model_that_takes_messages_refuses():
     with refused("Run a task that generates"):
-        RuleLM().loglikelihood_and_tokens(requests(([{"role": "user"}], " x")))
+        RuleLM().likelihoods(requests(([{"role": "user"}], " x")))
