@@ -128,7 +128,7 @@ def test_the_tokens_of_a_choice_are_the_tokenizers(run, model_folder, name):
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
     for s in run(name).samples(ANALOGY):
         for i, word in enumerate(s["doc"]["choices"]):
-            prompt, continuation = s["arguments"][f"gen_args_{i}"].values()
+            prompt, continuation, *_ = s["arguments"][f"gen_args_{i}"].values()
             assert continuation == ("" if name == "generate" else " ") + word
             start = prompt if name == "generate" else prompt.rstrip()
             whole, before = tokenizer([prompt + continuation, start]).input_ids
