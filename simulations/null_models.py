@@ -194,8 +194,8 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
                 context = context[:a] + context[b:]
             rows.append(Answer(group, "", sentence, context, text, text, cluster, place))
         return rows
-    if first.request_type == "conversation":
-        plan = first.args[1]
+    plan = first.args[1]
+    if first.request_type == "conversation" and "turns" in plan:
         prompt = "\n".join([plan["system"] or "", *(turn["user"] for turn in plan["turns"])])
         scored = [(prompt, " " + choice) for choice in choices or plan["turns"][-1]["choices"]]
     elif choices:

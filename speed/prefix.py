@@ -44,7 +44,7 @@ def documents_of(name: str, limit: int) -> list[list[Instance]]:
 def seconds(lm: HFLM, documents: list[list[Instance]]) -> float:
     requests = [instance for document in documents for instance in document]
     start = time.perf_counter()
-    lm.loglikelihood(requests)
+    lm.likelihoods(requests)
     return time.perf_counter() - start
 
 
