@@ -3,7 +3,6 @@
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.scoring import COUNT, REQUEST
 from lm_eval_bias.likelihoods import Likelihood
-from tests.mistakes import refused
 from tests.rule_model import RuleLM
 
 
@@ -56,8 +55,3 @@ def test_a_model_without_a_tokenizer_has_no_number(caplog):
         answers = model.likelihoods(requests(("A:", " x"), ("B:", " y")))
         assert answers == [counted(-1.0, None, None)] * 2
     assert caplog.text.count("no tokenizer") == 2
-
-
-def test_a_model_that_takes_messages_refuses():
-    with refused("Run a task that generates"):
-        RuleLM().likelihoods(requests(([{"role": "user"}], " x")))

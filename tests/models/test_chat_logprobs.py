@@ -276,8 +276,7 @@ def test_a_server_that_gives_the_likelihood_of_a_turn_hides_nothing(serve):
     lm = serve(server, top_logprobs=1)
     answers = lm.shown_likelihoods(requests("Entailment", "Neutral", questions=2))
     expected = [(log(0.5 * 0.5 * 0.75), True), (log(0.25 * 0.5), False)] * 2
-    found = [answer[:2] for answer in answers]
-    assert [(pytest.approx(value), greedy) for value, greedy in expected] == found
+    assert [(pytest.approx(v), greedy) for v, greedy in expected] == [a[:2] for a in answers]
     assert ways(answers) == [""] * 4
     # the questions with their two labels, and whether the server continues
     assert len(server.bodies) == 2 * 3 + 1
