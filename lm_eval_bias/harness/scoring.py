@@ -22,7 +22,7 @@ stays there (whole_prompt.py)."""
 
 def asked(**how: Any) -> list[dict[str, bool]]:
     """The third argument."""
-    how = {name: True for name, wanted in how.items() if wanted}
+    how = dict.fromkeys(filter(how.get, how), True)
     return [how] if how else []
 
 

@@ -418,7 +418,7 @@ def _answers(written: Any) -> Any:
     match written:
         case [value, ("True" | "False") as greedy, *more]:
             kinds = zip((int, int, float, str), more, strict=False)
-            known: list[Any] = [None if x == "None" else kind(x) for kind, x in kinds]
+            known: Any = (None if x == "None" else kind(x) for kind, x in kinds)
             return Likelihood(float(value), greedy == "True", *known)
         case [text, tokens, ("True" | "False") as closed]:
             return Thought(text, None if tokens == "None" else int(tokens), closed == "True")

@@ -10,7 +10,6 @@ from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from lm_eval_bias.harness.scoring import COUNT, REQUEST, WHOLE
 from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.models.prefix import PrefixLM
 from tests.harness.test_conversation import DATA
@@ -60,12 +59,8 @@ def requests(*pairs):
     return tiny.asked("loglikelihood", *pairs)
 
 
-def whole(*pairs, **more):
-    return tiny.asked(REQUEST, *[(*pair, {WHOLE: True, **more}) for pair in pairs])
-
-
 def in_chat(lm, *pairs):
-    return [exp(value) for value, _ in lm.likelihoods(whole(*pairs))]
+    return [exp(value) for value, _ in tiny.scored(lm, *pairs, whole_prompt=True)]
 
 
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])
@@ -87,8 +82,9 @@ def test_an_answer_has_the_softmax_behind_the_rendered_prompt(of, end, kind):
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])
 def test_the_tokens_of_an_answer_are_its_own(kind):
     lm = kind(llama(), tokenizer=tokenizer("bytes"))
-    asked = whole(("<assistant>\n", "ab"), ("<assistant>:", "a"), **{COUNT: True})
-    assert [answer.tokens for answer in lm.likelihoods(asked)] == [2, 1]
+    pairs = ("<assistant>\n", "ab"), ("<assistant>:", "a")
+    answers = tiny.scored(lm, *pairs, whole_prompt=True, count_tokens=True)
+    assert [answer.tokens for answer in answers] == [2, 1]
 
 
 def test_an_answer_that_no_tokens_spell_is_an_error():

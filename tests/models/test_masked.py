@@ -17,8 +17,6 @@ from minicons.scorer import MaskedLMScorer
 from tiny_masked import masked
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from lm_eval_bias.harness.scoring import COUNT, REQUEST
-from lm_eval_bias.harness.scoring import PAIR as BESIDE
 from lm_eval_bias.models.masked import METRICS, MaskedLM
 from lm_eval_bias.models.masked_rows import Target, rows, shared_tokens, shared_words
 from lm_eval_bias.models.prefix import PrefixLM
@@ -50,7 +48,7 @@ def values(model, pairs):
 
 
 def paired(model, pairs):
-    return model.likelihoods(tiny.asked(REQUEST, *[(*pair, {BESIDE: True}) for pair in pairs]))
+    return tiny.scored(model, *pairs, pair=True)
 
 
 def one_by_one(lm, text, metric="original"):
@@ -81,8 +79,7 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric):
     """All architectures, sentences and continuations of several lengths in one call; nothing is
     padded, which ConvBERT and FNet would read; the context is not scored."""
     model, pairs = masked(name, pll=metric, batch_size="auto"), WHOLE + CONTINUATIONS
-    asked = tiny.asked(REQUEST, *[(*pair, {COUNT: True}) for pair in pairs])
-    found = model.likelihoods(asked)
+    found = tiny.scored(model, *pairs, count_tokens=True)
     for (value, greedy, count, *_), (context, rest) in zip(found, pairs, strict=True):
         start, encoded = len(context.rstrip()), one_by_one(model, context + rest, metric)
         tokens = [(log, best) for _, end, log, best in encoded if end > start]

@@ -119,6 +119,10 @@ def asked(kind, *arguments, doc=(), task="task"):
     return [compat.request(kind, dict(doc), a, i, task, i) for i, a in enumerate(arguments)]
 
 
+def scored(lm, *pairs, **how):
+    return lm.likelihoods(asked("likelihoods", *[(*pair, how) for pair in pairs]))
+
+
 def likelihoods():
     """Few-shot questions with long options, letters, options that begin alike, duplicates, an empty
     context, contexts too long for 128 tokens."""
