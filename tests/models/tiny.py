@@ -10,7 +10,7 @@ import transformers
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from lm_eval_bias.harness import compat
+from lm_eval_bias.harness import compat, scoring
 from lm_eval_bias.models.prefix import PrefixLM
 
 SIZES = {
@@ -120,7 +120,7 @@ def asked(kind, *arguments, doc=(), task="task"):
 
 
 def scored(lm, *pairs, **how):
-    return lm.likelihoods(asked("likelihoods", *[(*pair, how) for pair in pairs]))
+    return lm.likelihoods(asked(scoring.REQUEST, *[(*pair, how) for pair in pairs]))
 
 
 def likelihoods():
