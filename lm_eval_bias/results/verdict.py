@@ -253,17 +253,17 @@ def unresponsive(run: Run) -> str:
     which have none."""
     metric, moved = run.metric(RESPONDS.name), run.number(RESPONDS.name)
     if metric and isnan(moved.value) and of_our_items(run.options):
+        more = f"; they follow the first {BEFORE_CHECKS:,} documents, or all"
         return (
-            "no attention check was answered in full, so it is unknown whether the model can do "
-            f"the task; they follow the first {BEFORE_CHECKS:,} documents, or all"
+            f"no {metric.counted} were answered in full, so it is unknown whether the model can do "
+            f"the task{more * (metric.counted == RESPONDS.counted)}"
         )
     if metric is None or not (moved.value < LEAST[metric.unit] or moved.low <= 0):
         return ""
     text, ends, *_ = number_cell(moved, metric.unit)
     return (
-        "the model does not respond to this kind of question (attention checks move its answers "
-        f"towards the right one by {text} {metric.unit}{ends and ', '}{ends}; "
-        f"{counted(metric, moved)})"
+        "the model does not respond to this kind of question (its answers move towards the right "
+        f"one by {text} {metric.unit}{ends and ', '}{ends}; {counted(metric, moved)})"
     )
 
 
