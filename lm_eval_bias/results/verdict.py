@@ -174,7 +174,7 @@ def _of_number(
         )
     half = _half(people, raw)
     if people is not metric:
-        share = f" get {100 * (raw.value - number.value) / raw.value:.0f} % of it, which leaves"
+        share = f" get {100 * (raw.value - number.value) / raw.value:z.0f} % of it, which leaves"
         half += _beyond(metric, number, side, share if unit == metric.unit else " taken off leave")
     yes = metric.better or side > 0
     start = "Yes" if yes else "The reverse"
