@@ -498,7 +498,7 @@ RESPONDS = Metric(
     primary=True,
     scale=(-100, 100),
     paired=False,
-    counted="checks",
+    counted="attention checks",
 )
 IN_NATS = RESPONDS._replace(
     unit="nats",

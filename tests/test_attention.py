@@ -2,13 +2,14 @@
 
 import random
 from functools import partial
-from math import isnan
+from math import isnan, nan
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.benchmarks.known.bbq import MOVES
 from lm_eval_bias.measure import (
     CHECK,
     IN_NATS,
@@ -149,14 +150,14 @@ def test_the_mean_over_checks_with_its_interval(metric, of_checks):
     assert number.n == 2 and number[:2] == pytest.approx((mean, stderr), rel=1e-4)
     ends = [mean - 12.706205 * stderr, mean + 12.706205 * stderr]
     if metric is RESPONDS:
-        ends = [max(ends[0], -100), min(ends[1], 100)]
+        ends = np.clip(ends, -100, 100)
     assert number[2:4] == pytest.approx(ends, rel=1e-4)
 
 
 def test_checks_count_in_no_other_number_and_old_samples_have_none():
     measure = with_checks(MEASURE)
     plain = [measure.record({"i": i}, answers(0, 0)) for i in range(12)]
-    check = measure.record({CHECK: ["one", [[1, -1]]]}, answers(0, float("nan")))
+    check = measure.record({CHECK: ["one", [[1, -1]]]}, answers(0, nan))
     old, new = (summarise(measure, records, {}) for records in (plain, [*plain, check]))
     assert old.values["n"].value == new.values["n"].value == 12
     assert isnan(old.values["responds"].value) and old.values["responds"].n == 0
@@ -168,10 +169,11 @@ def test_checks_count_in_no_other_number_and_old_samples_have_none():
     [
         (IN_NATS, Number(0.9, 0.1, 0.7, 1.1, 9, 9), ""),
         (IN_NATS, Number(0.004, 0.001, 0.002, 0.006, 9, 9), "by 0.004 nats, [0.002, 0.006]"),
-        (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, [-9.0, 69.0]; 9 checks"),
+        (RESPONDS, Number(30, 20, -9, 69, 9, 9), "by 30.0 points, [-9.0, 69.0]; 9 attention"),
         (RESPONDS, Number(100, 0, n=9), ""),
-        (RESPONDS, Number(float("nan"), n=0), "no attention check was answered in full"),
-        (None, Number(float("nan")), ""),
+        (RESPONDS, Number(nan, n=0), "no attention checks were answered in full, so it is"),
+        (MOVES, Number(nan, n=0), "no clear contexts were answered in full, so it is unknown"),
+        (None, Number(nan), ""),
     ],
 )
 def test_what_a_model_that_does_not_respond_is_told(metric, number, why):

@@ -78,7 +78,7 @@ def page() -> str:
             checks = run.metric(RESPONDS.name) or RESPONDS
             moved = with_unit(run.number(checks.name), checks)
             value, asked = with_unit(number, metric), listed(run.settings)
-            answer = re.sub(r" \(attention checks move .*\)", "", verdict.sentence)  # `moved`
+            answer = re.sub(r" \(its answers move .*\)", "", verdict.sentence)  # `moved`
             lines.append(row(run.model, value, moved, answer, asked))
         own = [f"- {line}" for line in question.limits if line not in often]
         lines += ["", *own] if own else []

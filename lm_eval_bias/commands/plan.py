@@ -13,7 +13,7 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import finished
 from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import RESPONDS, Metric, clusters_of, explained
+from lm_eval_bias.measure import CHECK, RESPONDS, Metric, clusters_of, explained
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.results import sample_size as plan
@@ -30,7 +30,8 @@ LEGEND = {
     "DOCUMENTS": "needed for that width, if the pilot's width is right. The width falls with the "
     "square root of the number of clusters (templates, words, events, themes), except for the part "
     "from groups, placebos and systematic errors. If more documents reuse clusters, fewer may do. "
-    "Too few: all documents of the task may not suffice.",
+    "Too few: all documents of the task may not suffice. The command also asks the attention "
+    "checks, without which no test has an answer.",
 }
 
 
@@ -66,11 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, pilots.known, wanted) for one in pilots.runs]
     if any("DOCUMENTS" in text for text in blocks):
-        filled = (
-            textwrap.fill(f"{name:11}{meaning}", WIDTH, subsequent_indent=" " * 11)
-            for name, meaning in LEGEND.items()
+        blocks.append(
+            "\n".join(
+                textwrap.fill(f"{name:11}{meaning}", WIDTH, subsequent_indent=" " * 11)
+                for name, meaning in LEGEND.items()
+            )
         )
-        blocks.append("\n".join(filled))
     print("\n\n".join(blocks))
     return 0
 
@@ -128,9 +130,9 @@ class Pilot:
 
     labels: the cluster of each document of the task, in the first clustering; ends: their
     `boundaries`; grown: clusters of the first n documents, shape (clusterings, documents + 1).
-    records: of each document of the run. by_clusters: numbers whose intervals are of clusters
-    alone. UsageError without samples, and where the documents
-    cannot be made.
+    checks: the places of attention checks. records: of each document of the run. by_clusters:
+    numbers whose intervals are of clusters alone. UsageError without samples, and where the
+    documents cannot be made.
     """
 
     def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]) -> None:
@@ -149,12 +151,14 @@ class Pilot:
             )
         all_of = self._documents()
         clusters = [[clusters_of(d, columns) for d in all_of] for columns in task.measure.clusters]
+        self.checks = [n for n, document in enumerate(all_of, 1) if document.get(CHECK)]
         self.labels: list[Hashable] = [tuple(names) for names in clusters[0]]
         self.ends, self.grown = plan.boundaries(self.labels), plan.growth(clusters)
         self.clusters = plan.clusters_in(task.measure, self.records)
-        metrics = [metric._replace(systematic=()) for metric in task.measure.metrics]
-        counted = task.measure.counted._replace(widened={}, tables=None)
-        measure = task.measure._replace(metrics=metrics, counted=counted)
+        measure = task.measure._replace(
+            metrics=[metric._replace(systematic=()) for metric in task.measure.metrics],
+            counted=task.measure.counted._replace(widened={}, tables=None),
+        )
         records = [record for of_document in self.records for record in of_document]
         options = samples.run_options(task, run.options)
         with explained():
@@ -177,8 +181,9 @@ class Pilot:
             given = {**with_resolved_paths(task.metadata, task.path), **options, **kwargs}
             return task.builder(**given)[task.config.get("test_split", "test")]
         except (UsageError, OSError, KeyError, TypeError) as error:
-            cause = f"{type(error).__name__}: {error}"
-            raise UsageError(f"the task's documents cannot be made here ({cause})") from error
+            raise UsageError(
+                f"the task's documents cannot be made here ({type(error).__name__}: {error})"
+            ) from error
 
     def sized(self, metric: str, width: float) -> plan.SizePlan:
         """How many documents make the interval of a number so wide."""
@@ -249,7 +254,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
             needed.append(made.documents)
             rows.append((metric.name, metric.unit, *_row(made, width, total, metric.unit)))
     whole = whole_task(pilot.task, tasks)
-    share = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
+    share = f" of {total:,} documents{f' of {whole}' * (whole != run.task)}"
     lines = [f"{title}: {run.n:,}{share}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if rows:
         head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "")
@@ -263,12 +268,13 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
             f"{enough[0]} --log_samples"
         )
     reached = [n for n in needed if n is not None]
-    if len(reached) < len(needed):
+    if None in needed:
         lines.append(
             "  It is not certain that all of these can be reached with the "
             f"{total:,} documents of {whole}."
         )
-    elif most := max(reached, default=0):
+    elif reached:
+        most = max(reached + pilot.checks)
         lines.append(
             f"  For all of this table: {most:,} documents: lm_eval --tasks {whole} --limit {most}"
         )

@@ -881,7 +881,8 @@ def _newest(runs: Sequence[Run], across: Iterable[str]) -> tuple[list[Run], list
             newer = _when(run) > _when(newest)
             notes.append(
                 f"{run.results}: {run.task} of {run.model} is ignored: "
-                f"{newest.results} {'covers more documents' if newer else 'is newer'}"
+                f"{newest.results} "
+                f"{'covers more documents, or the wording of the paper' if newer else 'is newer'}"
                 f"{_differences(run, newest)}"
                 + "; if they are two models: NAME=PATH, in place of a path, names the model of its "
                 "runs" * run.identity.startswith(".")

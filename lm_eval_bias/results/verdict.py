@@ -126,23 +126,25 @@ def excluded(metric: Metric, low: float, high: float) -> int:
 
 
 def verdict(run: Run, metric: Metric, number: Number, group: str | None = None) -> Verdict:
-    """The verdict of a run's number, or of one of its groups; a whole without evidence names the
-    groups that have it or no number."""
+    """The verdict of a run's number, or of one of its groups; a whole names the groups that have
+    other evidence or no answers."""
     found = _of_number(run, metric, number, group)
-    if group is not None or found.kind not in (WORDS, NO):
+    if group or found.kind == UNKNOWN:
         return found
     names, tests = [], 0
     for name, part in run.by_group(metric.name).items():
         kind, sentence = _of_number(run, metric, part, name)
         tests += kind != UNKNOWN
-        if kind in (YES, REVERSE):
+        if kind in (YES, REVERSE) and kind != found.kind:
             names.append(f"{name} {kind}")
-        elif part.n == 0:
+        elif part.n == 0 and not run.number(metric.between_models, name).n:
             names.append(f"{name} {sentence[0].lower()}{sentence[1:-1]}")
     if not names:
         return found
-    parts = f"{', '.join(names)}; {tests * LEVEL:.2g} of {tests} expected to differ by chance"
-    return found._replace(sentence=f"{found.sentence} By part: {parts}.")
+    return found._replace(
+        sentence=f"{found.sentence} By part: {', '.join(names)}; {tests * LEVEL:.2g} of {tests} "
+        "expected to differ by chance."
+    )
 
 
 def _of_number(
@@ -172,7 +174,7 @@ def _of_number(
         )
     half = _half(people, raw)
     if people is not metric:
-        share = f" get {100 * (raw.value - number.value) / raw.value:.0f} % of it, which leaves"
+        share = f" get {100 * (raw.value - number.value) / raw.value:z.0f} % of it, which leaves"
         half += _beyond(metric, number, side, share if unit == metric.unit else " taken off leave")
     yes = metric.better or side > 0
     start = "Yes" if yes else "The reverse"
@@ -209,7 +211,7 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
         if (metric := run.metric(test)) and is_test(metric):
             whole = run.number(test)
             judged = [
-                {**row, f"{name}_verdict": _of_number(run, metric, number, group, raw).kind}
+                {**row, f"{name}_verdict": kind(run, metric, number, group, raw)}
                 for row in judged
                 for number in [number_of(row, name)]
                 for is_whole in [(number.value, number.low) == (whole.value, whole.low)]
@@ -220,7 +222,7 @@ def judged_rows(exhibit: Exhibit, run: Run, rows: Sequence[Row]) -> list[Row]:
 
 
 def unusable(
-    run: Run, number: Number, group: str | None = None, lacking: str = "no usable answers"
+    run: Run, number: Number, group: str | None = None, lacking: str = "too few usable answers"
 ) -> str:
     """Why a number answers no question; empty where it does. lacking: if NaN."""
     if why := unanswered(run, group):
@@ -251,17 +253,17 @@ def unresponsive(run: Run) -> str:
     which have none."""
     metric, moved = run.metric(RESPONDS.name), run.number(RESPONDS.name)
     if metric and isnan(moved.value) and of_our_items(run.options):
+        more = f"; they follow the first {BEFORE_CHECKS:,} documents, or all"
         return (
-            "no attention check was answered in full, so it is unknown whether the model can do "
-            f"the task; they follow the first {BEFORE_CHECKS:,} documents, or all"
+            f"no {metric.counted} were answered in full, so it is unknown whether the model can do "
+            f"the task{more * (metric.counted == RESPONDS.counted)}"
         )
     if metric is None or not (moved.value < LEAST[metric.unit] or moved.low <= 0):
         return ""
     text, ends, *_ = number_cell(moved, metric.unit)
     return (
-        "the model does not respond to this kind of question (attention checks move its answers "
-        f"towards the right one by {text} {metric.unit}{ends and ', '}{ends}; "
-        f"{counted(metric, moved)})"
+        "the model does not respond to this kind of question (its answers move towards the right "
+        f"one by {text} {metric.unit}{ends and ', '}{ends}; {counted(metric, moved)})"
     )
 
 
@@ -346,10 +348,11 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     lines = []
     for test in strongest(tests):
         run, metric = test.run, test.metric
-        name = f"{run.model}: " if several else ""
         unknown = "" if test.calibrated else f"{UNCALIBRATED.capitalize()}. "
-        answer = f"{name}{metric.question} {test.verdict.sentence} "
-        lines.append(f"{answer}{unknown}[{run.task} {metric.name}]")
+        lines.append(
+            f"{f'{run.model}: ' * several}{metric.question} {test.verdict.sentence} "
+            f"{unknown}[{run.task} {metric.name}]"
+        )
     return lines
 
 

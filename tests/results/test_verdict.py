@@ -47,9 +47,9 @@ def test_without_placebos_nothing_is_said_of_people(run):
     assert found == ("cannot be told", "Cannot be told: there are no answers about things.")
 
 
-def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
+def test_a_whole_names_the_parts_with_other_evidence_or_no_answers(run):
     """Of skin 3 [1, 5], of height 0 [-2, 2]; of too few clusters, or if most answers are refused or
-    not read, nothing can be told. Of hair no answer counts."""
+    not read, nothing can be told. Of hair no answer counts, or it has no such number."""
     metric = Metric("gap", "points", "", null_value=0, by="axis")
     parts = {"skin": SURE, "height": Number(0, 1, -2, 2, 20), "weight": SURE}
     parts |= {"shape": Number(9, 1, 8, 10, 4), "hair": Number(nan, n=0)}
@@ -57,12 +57,11 @@ def test_a_whole_without_evidence_names_the_parts_that_have_it(run):
     numbers = {("gap", key): n for key, n in parts.items()}
     numbers |= {(name, "weight"): Number(rate) for name, rate in lost.items()}
     run = run._replace(metrics=[metric, *(Metric(name, "%", "") for name in lost)], numbers=numbers)
-    found = verdict(run, metric, Number(1, 1, -1, 3, 20))
-    assert found.kind == "no difference" and found.sentence.endswith(
-        " excluded. By part: skin yes, hair cannot be told: no usable answers; 0.1 of 2 expected "
-        "to differ by chance."
-    )
-    assert "By part" not in verdict(run, metric, SURE).sentence
+    parts = " By part: skin yes, hair cannot be told: too few usable answers; 0.1 of 2 expected to"
+    assert f" excluded.{parts}" in verdict(run, metric, Number(1, 1, -1, 3, 20)).sentence
+    assert parts in verdict(run, metric, Number(-3, 1, -5, -1, 20)).sentence
+    numbers["refused", "hair"] = Number(0, n=9)
+    assert "By part" not in verdict(run, metric._replace(between_models="refused"), SURE).sentence
 
 
 def test_the_surest_come_first_then_what_is_calibrated_and_has_no_warning(run):
@@ -125,7 +124,7 @@ IN_RAW = "No difference was found in raw; more than a factor of 2.719 is exclude
         ((-3.0, -5.0, -1.0), {"better": "lower"}, "No: 3.0 points less (between 1.0 and 5.0)."),
         ((3.0, 1.0, 5.0), {"better": "higher"}, "No: 3.0 points more (between 1.0 and 5.0)."),
         ((-3.0, -5.0, -1.0), {"better": "higher"}, "Yes: 3.0 points less (between 1.0 and 5.0)."),
-        (NAN, {}, "Cannot be told: no usable answers."),
+        (NAN, {}, "Cannot be told: too few usable answers."),
         ((3.0, nan, nan), {}, "Cannot be told: too few answers for an interval, or all equal."),
         (
             (9.0, 8.0, 10.0),
