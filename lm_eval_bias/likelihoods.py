@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from math import exp, inf
 from typing import Any, NamedTuple
-
-logger = logging.getLogger(__name__)
 
 HIDDEN, THOUGHT, UNSEEN = "hidden", "thought", "unseen"
 JOINT, SHARED = "joint", "shared tokens"
@@ -93,14 +90,3 @@ def lengths(results: Sequence[Any], choices: Sequence[str]) -> tuple[list[int], 
     if len(tokens) == len(choices):
         return tokens, "tokens"
     return [len(choice.encode()) for choice in choices], "bytes"
-
-
-def warn_of_bytes(units: Any) -> None:
-    """Warn if some records' units of `lengths` are bytes: their scores compare less well."""
-    if by_bytes := (units == "bytes").sum():
-        logger.warning(
-            "The model gives no numbers of tokens for %d of %d documents; scores are per UTF-8 "
-            "byte there.",
-            by_bytes,
-            len(units),
-        )

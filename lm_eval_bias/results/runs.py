@@ -156,6 +156,21 @@ class Run(NamedTuple):
         return self, *self.others
 
     @property
+    def worded(self) -> list[Run]:
+        """It and its others, each again in all wordings that it asked, with their primary
+        numbers."""
+        runs = []
+        for run in self.variants:
+            numbers = defaultdict[str, dict[Key, Number]](dict)
+            for row in run.tables.get(WORDINGS, ()):
+                numbers[str(row.get("wording"))][str(row.get("metric")), None] = number_of(row)
+            runs.append(run)
+            for wording, own in numbers.items():
+                condition = {**run.condition, WORDING: wording}
+                runs.append(run._replace(condition=condition, numbers={**run.numbers, **own}))
+        return runs
+
+    @property
     def words(self) -> tuple[str | None, ...]:
         """What shapes its prompts, beside the task's options."""
         return self.wording, self.template, *map(self.condition.get, (SYSTEM, THINKING))
@@ -165,16 +180,9 @@ class Run(NamedTuple):
         """The values of the primary numbers in each condition that it and its others asked:
         wording, chat template, system message and thinking."""
         conditions: dict[tuple[str | None, ...], dict[str, float]] = {}
-        for run in self.variants:
-            wording, *where = run.words
-            values = [(wording, metric.name, number.value) for metric, number in run.primaries]
-            values += [
-                (str(row.get("wording")), str(row.get("metric")), as_float(row.get("value")))
-                for row in run.tables.get(WORDINGS, ())
-            ]
-            conditions.setdefault((wording, *where), {})
-            for name, metric, value in values:
-                conditions.setdefault((name, *where), {}).setdefault(metric, value)
+        for run in reversed(self.worded):
+            values = {metric.name: number.value for metric, number in run.primaries}
+            conditions.setdefault(run.words, {}).update(values)
         return conditions
 
     def number(self, metric: str, group: str | None = None) -> Number:

@@ -324,7 +324,7 @@ def in_order(task: Task, files: Sequence[Path]) -> list[Document]:
                     )
             doc_id = sample.get("doc_id")
             in_whole = doc_id if isinstance(doc_id, int) else 0
-            result.append(Document(name, _prompt(sample), records, in_whole))
+            result.append(Document(name, _prompt(sample, len(records)), records, in_whole))
         if not number:
             raise UsageError(f"{path}: no sample in it; give the files that --log_samples wrote")
     return sorted(result, key=attrgetter("place"))
@@ -355,9 +355,11 @@ def requests_of(sample: Json) -> list[list[Any]]:
     ]
 
 
-def _prompt(sample: Json) -> str | None:
-    """The checksum of all that was asked of a document."""
-    asked = [_asked(value) for request in requests_of(sample) for value in request]
+def _prompt(sample: Json, records: int) -> str | None:
+    """The checksum of all that was asked of a document, in the first of several wordings."""
+    requests = requests_of(sample)
+    requests = requests[: len(requests) // max(records, 1) or None]
+    asked = [_asked(value) for request in requests for value in request]
     if texts := [text for text in asked if text is not None]:
         return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
     prompt = sample.get("prompt_hash")  # of a baseline

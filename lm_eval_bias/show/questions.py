@@ -42,7 +42,7 @@ def limits(test: Tested) -> list[str]:
     elif high - low > number.high - number.low:
         moved = f"{number_text(low, unit, (high,))} to {number_text(high, unit, (low,))}"
         lines.append(f"wording or chat template moves it more than the interval: {moved}")
-    for other in run.others:
+    for other in run.worded:
         found = kind(other, test.metric, other.number(test.metric.name))
         if found != test.verdict.kind:
             how = listed({key: b for key, _, b in different(run.condition, other.condition)})

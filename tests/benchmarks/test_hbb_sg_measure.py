@@ -2,10 +2,8 @@ from math import exp, inf, log
 
 import pytest
 
-from lm_eval_bias.benchmarks.hbb.measure import HBB_SG
 from lm_eval_bias.benchmarks.hbb.measure import sg_record as record
 from lm_eval_bias.benchmarks.hbb.sg_documents import documents
-from lm_eval_bias.measure import summarise
 
 TOKENS = (10, 25, 31, 18, 40, 12, 9, 22)
 
@@ -44,7 +42,7 @@ def test_impossible_sentences_count_0_and_unusable_ones_leave_the_question_unans
         assert record(docs[0], unusable)["log_odds"] is None
 
 
-def test_without_token_counts_perplexity_is_per_utf8_byte_and_the_log_has_it(docs, caplog):
+def test_without_token_counts_perplexity_is_per_utf8_byte(docs):
     """Curly quotation marks have three bytes each. One count unknown: bytes for all eight, so that
     one unit is compared."""
     sentences = docs[0]["choices"]
@@ -57,7 +55,3 @@ def test_without_token_counts_perplexity_is_per_utf8_byte_and_the_log_has_it(doc
     curly = sum(c in "“”’" for c in sentences[0])
     assert made["unit"] == "bytes" and made["lengths"][0] == len(sentences[0]) + 2 * curly
     assert made["log_odds"] == pytest.approx(log(3))
-    summarise(HBB_SG, [made], {"threshold": 20.0})
-    assert (
-        "no numbers of tokens for 1 of 1 documents; scores are per UTF-8 byte there" in caplog.text
-    )

@@ -88,11 +88,6 @@ def test_the_cache_asks_a_model_that_reads_from_left_to_right_once(tmp_path):
         assert [request.args for request in lm.requests] == expected
 
 
-def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
-    cached = CachingLM(OwnLM(), str(tmp_path / "cache.db"))
-    assert cached.likelihoods(PAIRS) == [OWN] * 2
-
-
 def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     task = "bistereo_pairs_skin"
     lm = OwnLM()

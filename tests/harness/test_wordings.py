@@ -78,6 +78,11 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
         json.dumps(config["cells"]) == json.dumps(cells) and config["metadata"]["wording"] == "all"
     )
     assert len(samples.documents(TASKS[AAT], files)[0].records) == 1
+    # a comparison with a run in the paper's wording is of the same prompts
+    paper = ask(tmp_path / "paper", "m", scripted("m"), AAT)
+    both = [[*run.parent.glob("samples_*")] for run in (whole, paper)]
+    first, second = ([d.prompt for d in samples.documents(TASKS[AAT], run)] for run in both)
+    assert first == second and None not in first
 
 
 @pytest.mark.parametrize("value", [3, 0, "paper", True, "1,2"])
@@ -104,13 +109,16 @@ def test_a_model_that_answers_by_the_wording_has_a_range(tmp_path):
         biased = " " in c.strip() and word.strip() != b.strip()
         return plain(context, word) + leaning[context.split(" ")[0]] * biased
 
-    ask(tmp_path, "m", RuleLM(rule), ANALOGY, metadata={"wording": "all"}, limit=400)
+    ask(tmp_path, "m", RuleLM(rule), ANALOGY, metadata={"wording": "all"}, limit=664)
     found, page = page_of(tmp_path)
     (run,) = found.runs
     low, high = run.range_of("biased_preferences")
     assert (low, high) == (0, 100) and len(run.conditions) == 3
     assert "wording" not in run.settings  # its numbers are the paper's
     assert "range 0.0 to 100.0 over 3 conditions" in page and "one wording," not in page
+    overview = (tmp_path / "report" / "index.html").read_text()
+    # there 9 nats drown the answers to the attention checks
+    assert "cannot be told in another condition: wording 1" in overview
 
 
 def test_runs_that_differ_in_wording_or_template_alone_are_conditions_of_one_number(tmp_path):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lm_eval_bias.benchmarks.hbb import exhibits
 from lm_eval_bias.exhibit import Table
-from lm_eval_bias.likelihoods import lengths, mass, prompt_tokens, usable, warn_of_bytes
+from lm_eval_bias.likelihoods import lengths, mass, prompt_tokens, usable
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
@@ -336,7 +336,6 @@ def sg_record(doc: Document, results: Sequence[Any]) -> Record:
 
 
 def sg_units(answers: Any, threshold: float, **_: Any) -> Frames:
-    warn_of_bytes(answers["unit"])
     return units(answers.assign(letter_mass=nan), "paper", threshold, 1.0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows, Table, intervals
-from lm_eval_bias.likelihoods import lengths, mass, usable, warn_of_bytes
+from lm_eval_bias.likelihoods import lengths, mass, usable
 from lm_eval_bias.measure import (
     ALL,
     IN_NATS,
@@ -151,7 +151,6 @@ def units(answers: Any, per: str, **_: Any) -> Frames:
     """per: "token" compares mean log-likelihoods per token, "sentence" sums."""
     values = _likelihoods(answers)
     if per == "token":
-        warn_of_bytes(answers["unit"])
         values = values / np.array(answers["lengths"].tolist())
     return {"asked": _asked(answers), "compared": compared(_scored(answers, values))}
 
