@@ -15,6 +15,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from tests.cheap import ROOT, cheap_harness
 
+gc.disable()  # until everything is imported
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # the models are tiny, and several processes run at once
@@ -54,6 +55,7 @@ class Shares(LoadFileScheduling):
 def pytest_collection_finish():
     """No collection of garbage looks at the million objects of modules and tests again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.documented import blocks, follow
+from tests.test_python import only_our_tasks  # noqa: F401
 
 pytestmark = [pytest.mark.slow, pytest.mark.model]
 # What is there already in a test: the environment and the small model.

@@ -44,7 +44,7 @@ _CLEAN = rules(
     {
         r"</?(?:b|i|u|em|strong|span|code|mark)>": "",
         r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+": " ",  # "Answer: C. Neutral"
-        r"(?:^|\n)[ \t]*>+|<\|\w+\|>|</?(?:p|br|div|li|ul|ol|h[1-6])\s*/?>": "\n",
+        r"(?:^|\n)[ \t]*>+|(?:<(?:\|\w+\||/?(?:p|br|div|li|ul|ol|h[1-6])\s*/?)>\s*)+": "\n",
         # "Comedy? No."
         r"\?\s+(?:absolutely |definitely |certainly )?(?:no|nah|not)\b(?: really| at all)?": ": no",
         r"\?\s+(?:yes|definitely|clearly|absolutely|indeed|sure)\b": ": yes",

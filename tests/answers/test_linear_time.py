@@ -31,8 +31,9 @@ import pytest
 import score
 
 from lm_eval_bias import answers
-from lm_eval_bias.answers import intensity
+from lm_eval_bias.answers import choice, intensity
 from lm_eval_bias.answers.filters import Affect
+from lm_eval_bias.answers.text import rewritten
 
 SAMPLE = frozenset(string.printable + "é中½★’—\u200b")
 WORD, SIGNS = (frozenset(re.findall(p, "".join(SAMPLE))) for p in (r"\w", r"[\W_]"))
@@ -149,3 +150,4 @@ def test_a_reader_sees_no_long_run_of_signs_or_of_one_letter(monkeypatch):
     monkeypatch.setattr(Affect, "read", lambda self, text, document: text)
     read = Affect().answer("a" * 900 + "|---|" * 900 + "\n" + "_" * 900 + "b", {})
     assert read == "a" * 100 + "|---|" * 16 + "\n" + "_" * 20 + "b"
+    assert rewritten("<br> <|end|>\n" * 900, choice._CLEAN) == "\n"
