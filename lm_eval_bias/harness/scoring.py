@@ -45,7 +45,7 @@ def likelihoods(self: Any, requests: list[Any]) -> list[tuple[Any, ...]]:
 compat.add_request_type(REQUEST, likelihoods)
 
 
-def _scored(lm: Any, requests: list[Any]) -> list[tuple[Any, ...]]:
+def _scored(lm: Any, requests: list[Any]) -> list[Any]:
     hows, plain, unknown = [dict(*request.args[2:]) for request in requests], [], False
     for request, how in zip(requests, hows, strict=True):
         if how:
@@ -84,9 +84,8 @@ def _count(lm: Any, prompt: str, continuation: str) -> int | None:
 
 def _of_prompt(prompt: str, of_line: Callable[[str], int | None]) -> int | None:
     """Line by line, since the prompts of a task share most lines."""
-    counts = [of_line(line) for line in prompt.splitlines(keepends=True)]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    counts: list[Any] = [of_line(line) for line in prompt.splitlines(keepends=True)]
+    return None if None in counts else sum(counts)
 
 
 def count_text(lm: Any, text: str) -> int | None:

@@ -163,7 +163,7 @@ class Run(NamedTuple):
         for run in self.variants:
             numbers = defaultdict[str, dict[Key, Number]](dict)
             for row in run.tables.get(WORDINGS, ()):
-                numbers[str(row.get("wording"))][str(row.get("metric")), None] = number_of(row)
+                numbers[str(row.get("wording"))][row.get("metric", ""), None] = number_of(row)
             runs.append(run)
             for wording, own in numbers.items():
                 condition = {**run.condition, WORDING: wording}

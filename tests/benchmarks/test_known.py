@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from lm_eval.utils import sanitize_list
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.known.crows_pairs import target
@@ -134,12 +135,8 @@ def test_pairs_with_the_same_words_are_a_cluster():
 # ---- Files of older versions
 
 
-def as_text(value):
-    return [as_text(part) for part in value] if isinstance(value, list) else str(value)
-
-
 def of_0_4_3(sample):
-    texts = {key: as_text(sample[key]) for key in ("resps", "filtered_resps")}
+    texts = {key: sanitize_list(sample[key]) for key in ("resps", "filtered_resps")}
     return {key: v for key, v in sample.items() if key not in ("filter", "metrics")} | texts
 
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents
-from lm_eval_bias.harness import compat
-from lm_eval_bias.harness.scoring import PAIR, REQUEST
+from lm_eval_bias.harness.scoring import PAIR
 from lm_eval_bias.harness.sentence_pairs import modified, read_sentences, words
 from lm_eval_bias.likelihoods import SHARED, Likelihood
 from tests.mistakes import refused
+from tests.models import tiny
 from tests.rule_model import RuleLM, evaluate
 
 
@@ -74,16 +74,13 @@ class OwnLM(RuleLM):
 
 OWN = Likelihood(0.5, False, how=SHARED)
 HOW = {PAIR: True}
-PAIRS = [
-    compat.request(REQUEST, {}, (*pair, HOW), i, "task", i)
-    for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])
-]
 
 
 def test_the_cache_asks_a_model_that_reads_from_left_to_right_once(tmp_path):
     for expected in ([("", "abc"), ("", "ab")], []):
         lm = RuleLM(lambda _, text: -float(len(text)))
-        answers = CachingLM(lm, str(tmp_path / "cache.db")).likelihoods(PAIRS)
+        cached = CachingLM(lm, str(tmp_path / "cache.db"))
+        answers = tiny.scored(cached, ("abc", "ab"), ("ab", "abc"), **HOW)
         assert answers == [(-3.0, False), (-2.0, False)]
         assert [request.args for request in lm.requests] == expected
 

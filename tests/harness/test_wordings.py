@@ -80,9 +80,9 @@ def test_parts_in_all_wordings_merge_into_the_whole_and_lost_records_are_made_ag
     assert len(samples.documents(TASKS[AAT], files)[0].records) == 1
     # a comparison with a run in the paper's wording is of the same prompts
     paper = ask(tmp_path / "paper", "m", scripted("m"), AAT)
-    both = [[*run.parent.glob("samples_*")] for run in (whole, paper)]
-    first, second = ([d.prompt for d in samples.documents(TASKS[AAT], run)] for run in both)
-    assert first == second and None not in first
+    both = ([*run.parent.glob("samples_*")] for run in (whole, paper))
+    first, second = ({d.prompt for d in samples.documents(TASKS[AAT], run)} for run in both)
+    assert first == second != {None}
 
 
 @pytest.mark.parametrize("value", [3, 0, "paper", True, "1,2"])

@@ -737,7 +737,8 @@ class Real:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+        self.model = model.requires_grad_(False)
 
     def answer(self, body):
         begun = body["messages"][-1]["role"] == "assistant"
