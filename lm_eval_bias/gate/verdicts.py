@@ -196,7 +196,7 @@ def p_value(quantity: Quantity | None, side: int) -> float:
     if not holds(1.0):
         return 1.0
     low, high = -100.0, 0.0
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(10**middle) else (middle, high)
     return float(10**high)
