@@ -153,11 +153,12 @@ END = re.compile(r"(.*_)?(low|high|lower|upper|ends?)")
 NULL = re.compile(r".*(null_value|null|reference|unbiased)")
 
 
-def test_one_place_judges(root):
+def test_one_place_judges_and_one_makes_intervals(root):
     """No other module compares an end of an interval with a null value. The rules of a gate do,
-    which have levels of their own."""
+    which have levels of their own. Quantiles are taken in metrics/ alone."""
     package, judges = root / "lm_eval_bias", set()
     for path in package.rglob("*.py"):
+        assert ".ppf(" not in path.read_text()
         for node in nodes(path):
             if isinstance(node, ast.Compare):
                 sides = [names_in(side) for side in (node.left, *node.comparators)]
