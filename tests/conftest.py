@@ -29,7 +29,13 @@ hypothesis.settings.load_profile("untimed")
 SPREAD = ("simulations/test_coverage.py", "models/test_architectures.py")
 # Of one worker, which has a server of forks that takes ten seconds to start; or answers to every
 # measure.
-FORKS = ("tests/test_end_to_end.py", "test_run.py", "test_tutorials.py", "test_repeat.py")
+FORKS = (
+    "tests/test_end_to_end.py",
+    "test_run.py",
+    "test_early.py",
+    "test_tutorials.py",
+    "test_repeat.py",
+)
 MEASURES = ("tests/test_measure.py", "test_each_n.py")
 
 
