@@ -50,7 +50,7 @@ def reasons(answer: str, named: str, prompt: str) -> str:
 
 def _mention(named: str) -> re.Pattern[str]:
     word = plain(named).removesuffix(" people")
-    one = word[:-2] + "an" if word.endswith("men") else word.removesuffix("s")
+    one = f"{word[:-2]}an" if word.endswith("men") else word.removesuffix("s")
     forms = f"(?:{spelled(word)}|{spelled(one)})"
     may = "?" * (one != word)  # "poor health" names nobody
     return re.compile(
@@ -64,7 +64,7 @@ def answers(files: list[Path], item: str) -> DataFrame:
     runs = [json_of(path) for path in map(samples.results_file, files) if path]
     models = {str(samples.model_name(samples.mapping(run))) for run in runs}
     if len(models) > 1:
-        raise UsageError("give the samples of one model, not of " + " and ".join(sorted(models)))
+        raise UsageError(f"give the samples of one model, not of {' and '.join(sorted(models))}")
     found = list[Json]()
     for path in dict.fromkeys(files):
         for number, line in lines(path):
@@ -87,10 +87,11 @@ def _answers(sample: Json, item: str) -> Iterator[Json]:
     about = {key: str(doc[key]) for key in ("group", "items", "style", "round")}
     if item not in about["items"] or doc.get(CHECK):
         return
-    prompt = samples.requests_of(sample)[0][0]
     for answer, read in zip(sample["resps"][0], sample["filtered_resps"][0], strict=True):
         if read not in (REFUSED, CUT_OFF) and (
-            text := reasons(without_reasoning(answer) or "", doc["text"], prompt)
+            text := reasons(
+                without_reasoning(answer) or "", doc["text"], samples.requests_of(sample)[0][0]
+            )
         ):
             yield {**about, "text": text}
 
@@ -107,7 +108,7 @@ def key_phrases(answers: DataFrame, keybert: Any, clusters: dict[str, str]) -> D
     def phrases(text: str) -> list[str]:
         if not split(text):  # stop words alone, where KeyBERT fails
             return []
-        return list(dict(keybert.extract_keywords(text, vectorizer=words, top_n=5)))
+        return [*dict(keybert.extract_keywords(text, vectorizer=words, top_n=5))]
 
     x = answers.assign(phrase=answers["text"].map(phrases), cluster=answers["group"].map(clusters))
     return concat(

@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(table.round(3).map(visible).to_string(index=False))
     if output:
         # `lm-eval-bias report` recognises the file by its first key.
-        names = [path.name for path in arguments.samples]
-        writing.whole(output, json.dumps({"reasons_of": names, name: table.to_dict("records")}))
+        files = [path.name for path in arguments.samples]
+        writing.whole(output, json.dumps({"reasons_of": files, name: table.to_dict("records")}))
     return 0
 
 

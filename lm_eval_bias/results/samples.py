@@ -418,7 +418,7 @@ def _answers(written: Any) -> Any:
     if not isinstance(written, list):
         return written
     match written:
-        case [value, ("True" | "False") as greedy, *more]:
+        case [value, ("True" | "False") as greedy, *more] if len(more) in (0, 4):
             kinds = zip((int, int, float, str), more, strict=False)
             known: Any = (None if x == "None" else kind(x) for kind, x in kinds)
             return Likelihood(float(value), greedy == "True", *known)
