@@ -44,7 +44,7 @@ from lm_eval_bias import __version__, catalogue
 from lm_eval_bias.exhibit import Column, Exhibit, intervals
 from lm_eval_bias.exhibit import Rows as Table
 from lm_eval_bias.figures.draw import svg
-from lm_eval_bias.harness.scoring import COUNT, PAIR
+from lm_eval_bias.harness.scoring import COUNT, PAIR, how_of
 from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.likelihoods import Likelihood
 from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Record, Summary, summarise
@@ -184,7 +184,7 @@ questions_of = lru_cache(maxsize=1)(Questions)
 def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str]) -> list[Answer]:
     """The answers that a document's requests score, or choices of which one is drawn."""
     doc, first = requests[0].doc, requests[0]
-    if PAIR in dict(*first.args[2:]):
+    if PAIR in how_of(first):
         rows = []
         for place, r in enumerate(requests):
             sentence, spans = r.args[0], modified(*r.args[:2])
@@ -238,8 +238,8 @@ def answer(request: Any, values: Any, count: Callable[[str], int]) -> Any:
     if request.request_type == "conversation":
         turns = request.args[1]["turns"]
         return [*[""] * (len(turns) - 1), [(next(values), False) for _ in turns[-1]["choices"]]]
-    prompt, continuation, *how = request.args
-    if COUNT in dict(*how):
+    prompt, continuation, *_ = request.args
+    if COUNT in how_of(request):
         return Likelihood(next(values), False, count(continuation), count(prompt))
     return next(values), False
 

@@ -67,12 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     check(wanted, pilots.runs)
     blocks = [pilot_table(one, pilots.known, wanted) for one in pilots.runs]
     if any("DOCUMENTS" in text for text in blocks):
-        blocks.append(
-            "\n".join(
-                textwrap.fill(f"{name:11}{meaning}", WIDTH, subsequent_indent=" " * 11)
-                for name, meaning in LEGEND.items()
-            )
+        filled = (
+            textwrap.fill(f"{name:11}{meaning}", WIDTH, subsequent_indent=" " * 11)
+            for name, meaning in LEGEND.items()
         )
+        blocks.append("\n".join(filled))
     print("\n\n".join(blocks))
     return 0
 
@@ -245,7 +244,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
     except UsageError as error:
         return f"{title}\n{_filled(f'Nothing can be planned from it: {error}')}"
     total, clusters = len(pilot.labels), min(pilot.clusters, default=0)
-    rows, needed, cannot = [], [], defaultdict(list)
+    rows, needed, cannot = [], list[Any](), defaultdict(list)
     for metric, width in chosen:
         made = pilot.sized(metric.name, width)
         if made.cannot:
@@ -254,7 +253,7 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
             needed.append(made.documents)
             rows.append((metric.name, metric.unit, *_row(made, width, total, metric.unit)))
     whole = whole_task(pilot.task, tasks)
-    share = f" of {total:,} documents{f' of {whole}' * (whole != run.task)}"
+    share = f" of {total:,} documents" + (f" of {whole}" if whole != run.task else "")
     lines = [f"{title}: {run.n:,}{share}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if rows:
         head = ("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "")
@@ -267,14 +266,13 @@ def pilot_table(run: Run, tasks: Mapping[str, catalogue.Task], wanted: Mapping[s
             f"  A pilot of {enough[0]:,} documents has them: lm_eval --tasks {whole} --limit "
             f"{enough[0]} --log_samples"
         )
-    reached = [n for n in needed if n is not None]
     if None in needed:
         lines.append(
             "  It is not certain that all of these can be reached with the "
             f"{total:,} documents of {whole}."
         )
-    elif reached:
-        most = max(reached + pilot.checks)
+    elif needed:
+        most = max(needed + pilot.checks)
         lines.append(
             f"  For all of this table: {most:,} documents: lm_eval --tasks {whole} --limit {most}"
         )

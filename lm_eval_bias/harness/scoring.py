@@ -26,14 +26,18 @@ def asked(**how: Any) -> list[dict[str, bool]]:
     return [how] if how else []
 
 
+def how_of(request: Any) -> dict[str, bool]:
+    """What it says."""
+    return dict(*request.args[2:])
+
+
 def likelihoods(self: Any, requests: list[Any]) -> list[tuple[Any, ...]]:
     """`LM.likelihoods`: by the model's own `loglikelihood`, or by what it has in its place:
     `shown_likelihoods` and, of pairs, `pair_likelihoods`."""
     if any(not isinstance(request.args[0], str) for request in requests):
         raise UsageError(NO_LIKELIHOODS)
     of_pairs: Any = getattr(self, "pair_likelihoods", None)
-    hows = [dict(*request.args[2:]) for request in requests]
-    ways = [(PAIR in how and of_pairs, WHOLE in how) for how in hows]
+    ways = [(PAIR in how and of_pairs, WHOLE in how) for how in map(how_of, requests)]
     found = {}
     for ask, whole in dict.fromkeys(ways):
         some = [r for r, way in zip(requests, ways, strict=True) if way == (ask, whole)]
@@ -46,16 +50,16 @@ compat.add_request_type(REQUEST, likelihoods)
 
 
 def _scored(lm: Any, requests: list[Any]) -> list[Any]:
-    hows, plain, unknown = [dict(*request.args[2:]) for request in requests], [], False
-    for request, how in zip(requests, hows, strict=True):
-        if how:
+    plain, unknown = [], False
+    for request in requests:
+        if how := how_of(request):
             texts = ("", request.args[0]) if PAIR in how else request.args[:2]
             request = compat.derived(request, "loglikelihood", texts, request.idx)
         plain.append(request)
-    answers = getattr(lm, "shown_likelihoods", lm.loglikelihood)(plain)
+    answers = [*getattr(lm, "shown_likelihoods", lm.loglikelihood)(plain)]
     tokens, of_line = by_end_of_prompt(partial(_count, lm)), cache(partial(count_text, lm))
     for i, request in enumerate(plain):
-        if COUNT in hows[i]:
+        if COUNT in how_of(requests[i]):
             counts = tokens(*request.args), _of_prompt(request.args[0], of_line)
             answers[i] = Likelihood(*answers[i])._replace(tokens=counts[0], prompt_tokens=counts[1])
             unknown |= None in counts

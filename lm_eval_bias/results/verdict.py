@@ -348,11 +348,10 @@ def answers(tests: Sequence[Tested]) -> list[str]:
     lines = []
     for test in strongest(tests):
         run, metric = test.run, test.metric
+        name = f"{run.model}: " if several else ""
         unknown = "" if test.calibrated else f"{UNCALIBRATED.capitalize()}. "
-        lines.append(
-            f"{f'{run.model}: ' * several}{metric.question} {test.verdict.sentence} "
-            f"{unknown}[{run.task} {metric.name}]"
-        )
+        answer = f"{name}{metric.question} {test.verdict.sentence} "
+        lines.append(f"{answer}{unknown}[{run.task} {metric.name}]")
     return lines
 
 
