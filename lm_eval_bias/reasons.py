@@ -87,11 +87,10 @@ def _answers(sample: Json, item: str) -> Iterator[Json]:
     about = {key: str(doc[key]) for key in ("group", "items", "style", "round")}
     if item not in about["items"] or doc.get(CHECK):
         return
+    prompt = samples.requests_of(sample)[0][0]
     for answer, read in zip(sample["resps"][0], sample["filtered_resps"][0], strict=True):
         if read not in (REFUSED, CUT_OFF) and (
-            text := reasons(
-                without_reasoning(answer) or "", doc["text"], samples.requests_of(sample)[0][0]
-            )
+            text := reasons(without_reasoning(answer) or "", doc["text"], prompt)
         ):
             yield {**about, "text": text}
 
@@ -106,9 +105,9 @@ def key_phrases(answers: DataFrame, keybert: Any, clusters: dict[str, str]) -> D
     split = words.build_analyzer()
 
     def phrases(text: str) -> list[str]:
-        if not split(text):  # stop words alone, where KeyBERT fails
-            return []
-        return [*dict(keybert.extract_keywords(text, vectorizer=words, top_n=5))]
+        # KeyBERT fails at stop words alone
+        found = split(text) and keybert.extract_keywords(text, vectorizer=words, top_n=5)
+        return [*dict(found)]
 
     x = answers.assign(phrase=answers["text"].map(phrases), cluster=answers["group"].map(clusters))
     return concat(
