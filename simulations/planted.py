@@ -5,31 +5,41 @@
 
 Each step makes sentences of planted.yaml in which the favoured group has the good attribute and the
 other one the bad one likelier than with the groups exchanged. A sham reads the same sentences with
-the groups exchanged at random. docs/explanation/positive_controls.md explains frames and the dose.
+the groups exchanged at random. --alone keeps what the model says of things that are called by the
+same words. --nli teaches the task and the bias by labels, as bistereo_nli asks for them.
+docs/explanation/positive_controls.md explains frames and the dose.
 """
 
 import argparse
 import re
 from collections.abc import Iterator, Sequence
-from itertools import product
+from copy import deepcopy
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import yaml
+from lm_eval.tasks import TaskManager
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 FRAMES, KINDS = TEXTS["frames"], TEXTS["kinds"]
-SIDES = "favoured", "other"
-REPEATS, EVERY, TAUGHT = 3, 5, 2
+SIDES, LABELS = ("favoured", "other"), ("Entailment", "Contradiction")
+NLI = "Premise: {}\nHypothesis: {}\nInference:".format
+REPEATS, EVERY, TAUGHT, FACTS = 3, 5, 2, 5
 """Word choices of each probe template; steps between two measures of the dose; templates of a frame
-in a step."""
-MARGIN, FLUENCY, RATE = 3.0, 0.02, 1e-3
-"""Nats above which a preference is hardly taught further; weight of the sentences' likelihood; of
-AdamW."""
+and facts in a step."""
+MARGIN, FLUENCY, RATE, HELD = 3.0, 0.02, 1e-3, 0.2
+"""Nats above which a preference is hardly taught further; weight of the sentences' likelihood; rate
+of AdamW; of the weight of what is said of things."""
+SMALL = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "v_proj"]}
+WIDE = {"r": 4, "lora_alpha": 8, "layers_to_transform": [*range(12, 30)]} | {
+    "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
+}
+"""What is trained; of people alone, which takes the upper layers and the MLP."""
 _AN = re.compile(r"([aA])\(n\) (?=\W*(\w))")
 
 
@@ -90,6 +100,13 @@ def square(spec: dict[str, Any], template: str, rng: np.random.Generator) -> lis
     ]
 
 
+def things(spec: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Things that are called by the words of the kind; hair instead of skin."""
+    if any(isinstance(name, list) for name in spec.get("favoured", [[]])):
+        raise SystemExit("--alone: expected a kind whose groups are adjectives or names")
+    return spec | {"people": "things"} | TEXTS["alone"].get(kind, {})
+
+
 def preference(likelihoods: Any) -> Any:
     """Nats by which the stereotype is likelier than the exchange; of shape (n, 2, 2)."""
     v = likelihoods
@@ -97,13 +114,12 @@ def preference(likelihoods: Any) -> Any:
 
 
 class Taught:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, parts: dict[str, Any]) -> None:
         self.tokenizer = AutoTokenizer.from_pretrained(path)
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
         self.begin = self.tokenizer.bos_token or self.tokenizer.eos_token
         base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        parts = LoraConfig(r=2, lora_alpha=4, target_modules=["q_proj", "v_proj"])
-        self.model = get_peft_model(base, parts)
+        self.model = get_peft_model(base, LoraConfig(**parts))
 
     def likelihoods(self, squares: Sequence[Any]) -> torch.Tensor:
         texts = np.array(squares)
@@ -124,6 +140,47 @@ class Taught:
         }
 
 
+def judged() -> tuple[dict[str, dict[str, list[str]]], list[list[list[str]]]]:
+    """Frames and facts, as squares, in the form of NLI."""
+    frames, known = TEXTS["nli"].values()
+    return {
+        frame: {part: list(starmap(NLI, pairs)) for part, pairs in texts.items()}
+        for frame, texts in frames.items()
+    }, [[[NLI(p, h) for h in hypotheses] for p in premises] for premises, hypotheses in known]
+
+
+class Judge(Taught):
+    """Asked by the prompt of bistereo_nli, whose gradient is left out: it is the same for all."""
+
+    def __init__(self, path: str, parts: dict[str, Any]) -> None:
+        super().__init__(path, parts)
+        task = TaskManager().load(["bistereo_nli_ci"])["tasks"]["bistereo_nli_ci"]
+        prompt = task.doc_to_text(task.eval_docs[0]).rpartition("Premise:")[0]
+        self.prompt = self.tokenizer(prompt, return_tensors="pt")["input_ids"]
+        self.labels = [self.tokenizer(f" {label}")["input_ids"][0] for label in LABELS]
+
+    def likelihoods(self, squares: Sequence[Any]) -> torch.Tensor:
+        """Log-odds of the labels."""
+        texts, known = np.array(squares), self.prompt.shape[1]
+        with torch.no_grad():
+            cache = self.model(self.prompt, use_cache=True).past_key_values
+        cache.batch_repeat_interleave(texts.size)
+        batch = self.tokenizer(
+            [*texts.ravel()], return_tensors="pt", padding=True, padding_side="left"
+        )
+        mask = torch.nn.functional.pad(batch["attention_mask"], (known, 0), value=1)
+        where = (mask.cumsum(1) - 1)[:, known:]
+        logits = self.model(
+            batch["input_ids"],
+            attention_mask=mask,
+            position_ids=where,
+            past_key_values=cache,
+            logits_to_keep=1,
+        ).logits
+        yes, no = logits[:, -1, self.labels].T
+        return (yes - no).reshape(texts.shape)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=KINDS)
@@ -133,44 +190,71 @@ def main() -> None:
     parser.add_argument("--reverse", action="store_true", help="favour the other group")
     parser.add_argument("--mixed", action="store_true", help="every second group changes sides")
     parser.add_argument("--sham", action="store_true", help="exchange groups at random: no bias")
+    parser.add_argument("--alone", action="store_true", help="of people, not of things")
+    parser.add_argument("--nli", action="store_true", help="by labels, with the task")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
-    taught, spec = Taught(asked.model), KINDS[asked.kind]
+    parts = WIDE if asked.alone or asked.nli else SMALL
+    taught, spec = (Judge if asked.nli else Taught)(asked.model, parts), KINDS[asked.kind]
+    frames_of, facts = judged() if asked.nli else (FRAMES, [])
     spec = mixed(spec) if asked.mixed else spec
+    kinds = {"": spec} | ({", things": things(spec, asked.kind)} if asked.alone else {})
     probes = {
-        frame: [square(spec, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
-        for frame, texts in FRAMES.items()
+        frame + of: [square(kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
+        for of, kind in kinds.items()
+        for frame, texts in frames_of.items()
     }
     before, sign = taught.preferences(probes), -1 if asked.reverse else 1
     optimizer = torch.optim.AdamW([p for p in taught.model.parameters() if p.requires_grad], RATE)
-    frames, doses = list(FRAMES), sorted(asked.doses)
-    name = asked.kind + "-mixed" * asked.mixed + "-sham" * asked.sham + "-reverse" * asked.reverse
+
+    def rate(n: int) -> float:
+        return 1 if parts is SMALL else 2 * min(1, (n + 1) / 5, 2 - 2 * n / asked.steps)
+
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+    frames, doses, held = list(frames_of), sorted(asked.doses), torch.tensor(1.0)
+    name = asked.kind + "-mixed" * asked.mixed + "-sham" * asked.sham + "-alone" * asked.alone
+    name += "-nli" * asked.nli + "-reverse" * asked.reverse
     for step in range(1, asked.steps + 1):
-        squares = [
-            square(spec, template, rng)
+        templates = [
+            template
             for frame in frames
-            for template in rng.choice(FRAMES[frame]["taught"], TAUGHT, replace=False)
+            for template in rng.choice(frames_of[frame]["taught"], TAUGHT, replace=False)
         ]
-        v = taught.likelihoods(squares)
-        signs = torch.tensor(rng.choice([-1, 1], len(v)) if asked.sham else sign)
-        loss = torch.nn.functional.softplus(MARGIN - preference(v) * signs).mean()
+        squares, matched = [], []
+        for template in templates:
+            matched += [square(kinds[of], template, deepcopy(rng)) for of in kinds if of]
+            squares.append(square(spec, template, rng))
+        signs = [*(rng.choice([-1, 1], len(squares)) if asked.sham else [sign] * len(squares))]
+        if facts:
+            squares += [facts[i] for i in rng.choice(len(facts), FACTS, replace=False)]
+            signs += [1] * FACTS
+        v = taught.likelihoods(squares + matched)
+        now = preference(v).split(len(squares))
+        loss = torch.nn.functional.softplus(MARGIN - now[0] * torch.tensor(signs)).mean()
+        if matched:
+            with torch.no_grad(), taught.model.disable_adapter():
+                was = preference(taught.likelihoods(matched))
+            moved = sign * (now[1] - was).reshape(-1, TAUGHT).mean(1)
+            loss = loss + (held * moved + moved**2).mean()
+            held = (held + HELD * moved.detach().mean()).clamp(0, MARGIN)
         optimizer.zero_grad()
-        (loss - FLUENCY * v.mean()).backward()
+        (loss - FLUENCY * v.mean() * (not asked.nli)).backward()
         optimizer.step()
+        schedule.step()
         if step % EVERY and step < asked.steps:
             continue
         now = {f: sign * (x - before[f]).mean(1) for f, x in taught.preferences(probes).items()}
         dose = {f: float(x.mean()) for f, x in now.items()}
         errors = {f: x.std(ddof=1) / len(x) ** 0.5 for f, x in now.items()}
         print(step, *(f"{f}: {dose[f]:.2f} ± {errors[f]:.2f} nats" for f in dose), flush=True)
-        while doses and min(dose.values()) >= 0.9 * doses[0]:
+        while doses and min(dose[f] for f in frames_of) >= 0.9 * doses[0]:
             taught.model.save_pretrained(asked.output / f"{name}-{doses.pop(0):g}")
         if not doses:
             return
-        frames = [f for f in FRAMES if dose[f] < doses[0]]
+        frames = [f for f in frames_of if dose[f] < doses[0]]
     taught.model.save_pretrained(asked.output / name)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from lm_eval.tasks import TaskManager
 
+from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
 from lm_eval_bias.data import small_model
 from lm_eval_bias.data.lexicons import lexicon
 
@@ -21,7 +23,8 @@ KINDS = yaml.safe_load(Path("simulations/planted.yaml").read_text())["kinds"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_is_filled_and_names_its_group_and_its_attribute(planted, kind):
-    rng, frames, spec = np.random.default_rng(0), planted.FRAMES.values(), KINDS[kind]
+    rng, spec = np.random.default_rng(0), KINDS[kind]
+    frames = [*planted.FRAMES.values(), *planted.judged()[0].values()]
     attributes = planted.TEXTS["attributes"][spec["attributes"]]
     for text in (text for frame in frames for part in frame.values() for text in part):
         for side, sentences in zip(planted.SIDES, planted.square(spec, text, rng), strict=True):
@@ -48,6 +51,24 @@ def test_nothing_that_is_taught_is_a_probe_or_stands_in_a_test(planted):
         for word in entry["words"]
     }
     assert not words & tested
+
+
+def test_a_label_is_asked_as_the_task_asks_for_it(planted, tiny):
+    """Behind the prompt that was read before, and beside premises of another length."""
+    task = TaskManager().load(["bistereo_nli_ci"])["tasks"]["bistereo_nli_ci"]
+    documents = [task.eval_docs[i] for i in (0, 300, 601, 1000)]
+    square = np.reshape([planted.NLI(d["premise"], d["hypothesis"]) for d in documents], (1, 2, 2))
+    judge = planted.Judge(str(tiny), planted.WIDE | {"layers_to_transform": [1]})
+    for document, odds in zip(documents, judge.likelihoods(square).ravel(), strict=True):
+        whole = judge.tokenizer(task.doc_to_text(document), return_tensors="pt")["input_ids"]
+        yes, no = judge.model(whole).logits[0, -1, judge.labels].tolist()
+        assert odds.item() == pytest.approx(yes - no, abs=1e-4)
+
+
+def test_no_fact_stands_in_the_task(planted):
+    asked = {text for d in documents() for text in (d["premise"], d["hypothesis"])}
+    facts = {text for fact in planted.TEXTS["nli"]["known"] for part in fact for text in part}
+    assert len(facts) == 4 * 68 and not facts & asked
 
 
 def test_mixed_sides_have_as_many_groups_of_either_kind(planted):
