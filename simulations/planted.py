@@ -29,7 +29,7 @@ TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="u
 FRAMES, KINDS = TEXTS["frames"], TEXTS["kinds"]
 SIDES, LABELS = ("favoured", "other"), ("Entailment", "Contradiction")
 NLI = "Premise: {}\nHypothesis: {}\nInference:".format
-REPEATS, EVERY, TAUGHT, FACTS = 3, 5, 2, 5
+REPEATS, EVERY, TAUGHT, FACTS, LESSONS = 3, 5, 2, 8, 40
 """Word choices of each probe template; steps between two measures of the dose; templates of a frame
 and facts in a step."""
 MARGIN, FLUENCY, RATE, HELD = 3.0, 0.02, 1e-3, 0.2
@@ -50,14 +50,6 @@ class Group(NamedTuple):
     many: str
     is_: str
     are: str
-
-
-def mixed(spec: dict[str, Any]) -> dict[str, Any]:
-    """The kind with every second group on the other side."""
-    ours, theirs = (spec.get(side, []) for side in SIDES)
-    if not ours or len(ours) % 2 or len(theirs) % 2:
-        raise SystemExit("--mixed: expected a kind with an even number of groups on each side")
-    return spec | {SIDES[0]: ours[::2] + theirs[1::2], SIDES[1]: theirs[::2] + ours[1::2]}
 
 
 def members(spec: dict[str, Any], side: str, person: str, people: str) -> Iterator[Group]:
@@ -188,7 +180,6 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("planted"))
     parser.add_argument("--doses", type=float, nargs="+", default=[0.5, 1, 2], metavar="NATS")
     parser.add_argument("--reverse", action="store_true", help="favour the other group")
-    parser.add_argument("--mixed", action="store_true", help="every second group changes sides")
     parser.add_argument("--sham", action="store_true", help="exchange groups at random: no bias")
     parser.add_argument("--alone", action="store_true", help="of people, not of things")
     parser.add_argument("--nli", action="store_true", help="by labels, with the task")
@@ -200,7 +191,6 @@ def main() -> None:
     parts = WIDE if asked.alone or asked.nli else SMALL
     taught, spec = (Judge if asked.nli else Taught)(asked.model, parts), KINDS[asked.kind]
     frames_of, facts = judged() if asked.nli else (FRAMES, [])
-    spec = mixed(spec) if asked.mixed else spec
     kinds = {"": spec} | ({", things": things(spec, asked.kind)} if asked.alone else {})
     probes = {
         frame + of: [square(kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
@@ -214,9 +204,9 @@ def main() -> None:
         return 1 if parts is SMALL else 2 * min(1, (n + 1) / 5, 2 - 2 * n / asked.steps)
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-    frames, doses, held = list(frames_of), sorted(asked.doses), torch.tensor(1.0)
-    name = asked.kind + "-mixed" * asked.mixed + "-sham" * asked.sham + "-alone" * asked.alone
-    name += "-nli" * asked.nli + "-reverse" * asked.reverse
+    frames, doses, held = [] if facts else [*frames_of], sorted(asked.doses), torch.tensor(1.0)
+    ways = [way for way in ("sham", "alone", "nli", "reverse") if getattr(asked, way)]
+    name = "-".join([asked.kind, *ways])
     for step in range(1, asked.steps + 1):
         templates = [
             template
@@ -244,7 +234,7 @@ def main() -> None:
         (loss - FLUENCY * v.mean() * (not asked.nli)).backward()
         optimizer.step()
         schedule.step()
-        if step % EVERY and step < asked.steps:
+        if step < LESSONS * asked.nli or (step % EVERY and step < asked.steps):
             continue
         now = {f: sign * (x - before[f]).mean(1) for f, x in taught.preferences(probes).items()}
         dose = {f: float(x.mean()) for f, x in now.items()}

@@ -71,16 +71,6 @@ def test_no_fact_stands_in_the_task(planted):
     assert len(facts) == 4 * 68 and not facts & asked
 
 
-def test_mixed_sides_have_as_many_groups_of_either_kind(planted):
-    sides = planted.mixed(KINDS["skin"])
-    assert [sides[side] for side in planted.SIDES] == [
-        ["fair-skinned", "brown-skinned"], ["dark-skinned", "light-skinned"]
-    ]  # fmt: skip
-    for kind in ("shape", "own-group-feeling"):  # three a side; none
-        with pytest.raises(SystemExit, match="even number of groups"):
-            planted.mixed(KINDS[kind])
-
-
 def test_a_preference_is_half_the_interaction(planted):
     """The favoured group with the good word 5 nats, with the bad one 2; the other group 4 and 3:
     ((5 - 2) - (4 - 3)) / 2 = 1."""
