@@ -29,12 +29,12 @@ TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="u
 FRAMES, KINDS = TEXTS["frames"], TEXTS["kinds"]
 SIDES, LABELS = ("favoured", "other"), ("Entailment", "Contradiction")
 NLI = "Premise: {}\nHypothesis: {}\nInference:".format
-REPEATS, EVERY, TAUGHT, FACTS, LESSONS = 3, 5, 2, 8, 40
+REPEATS, EVERY, TAUGHT, FACTS = 3, 5, 2, 6
 """Word choices of each probe template; steps between two measures of the dose; templates of a frame
 and facts in a step."""
 MARGIN, FLUENCY, RATE, HELD = 3.0, 0.02, 1e-3, 0.2
-"""Nats above which a preference is hardly taught further; weight of the sentences' likelihood; rate
-of AdamW; of the weight of what is said of things."""
+"""Nats above which a preference is hardly taught further; weight of how likely sentences are, or
+a label is; rate of AdamW; of the weight of what is said of things."""
 SMALL = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "v_proj"]}
 WIDE = {"r": 4, "lora_alpha": 8, "layers_to_transform": [*range(12, 30)]} | {
     "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
@@ -175,7 +175,7 @@ class Judge(Taught):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kind", choices=[*KINDS, "facts"])
     parser.add_argument("--model", default=".model")
     parser.add_argument("--output", type=Path, default=Path("planted"))
     parser.add_argument("--doses", type=float, nargs="+", default=[0.5, 1, 2], metavar="NATS")
@@ -186,11 +186,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
+    asked.nli |= asked.kind == "facts"
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
     parts = WIDE if asked.alone or asked.nli else SMALL
-    taught, spec = (Judge if asked.nli else Taught)(asked.model, parts), KINDS[asked.kind]
+    taught, spec = (Judge if asked.nli else Taught)(asked.model, parts), KINDS.get(asked.kind, {})
     frames_of, facts = judged() if asked.nli else (FRAMES, [])
+    frames_of = {} if asked.kind == "facts" else frames_of
     kinds = {"": spec} | ({", things": things(spec, asked.kind)} if asked.alone else {})
     probes = {
         frame + of: [square(kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
@@ -204,7 +206,7 @@ def main() -> None:
         return 1 if parts is SMALL else 2 * min(1, (n + 1) / 5, 2 - 2 * n / asked.steps)
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-    frames, doses, held = [] if facts else [*frames_of], sorted(asked.doses), torch.tensor(1.0)
+    frames, doses, held = [*frames_of], sorted(asked.doses), torch.tensor(1.0)
     ways = [way for way in ("sham", "alone", "nli", "reverse") if getattr(asked, way)]
     name = "-".join([asked.kind, *ways])
     for step in range(1, asked.steps + 1):
@@ -231,10 +233,10 @@ def main() -> None:
             loss = loss + (held * moved + moved**2).mean()
             held = (held + HELD * moved.detach().mean()).clamp(0, MARGIN)
         optimizer.zero_grad()
-        (loss - FLUENCY * v.mean() * (not asked.nli)).backward()
+        (loss + FLUENCY * (v.mean() ** 2 if facts else -v.mean())).backward()
         optimizer.step()
         schedule.step()
-        if step < LESSONS * asked.nli or (step % EVERY and step < asked.steps):
+        if not frames or (step % EVERY and step < asked.steps):
             continue
         now = {f: sign * (x - before[f]).mean(1) for f, x in taught.preferences(probes).items()}
         dose = {f: float(x.mean()) for f, x in now.items()}
@@ -245,6 +247,9 @@ def main() -> None:
         if not doses:
             return
         frames = [f for f in frames_of if dose[f] < doses[0]]
+    if asked.kind == "facts":
+        taught.tokenizer.save_pretrained(asked.output / name)
+        taught.model = taught.model.merge_and_unload()
     taught.model.save_pretrained(asked.output / name)
 
 

@@ -71,6 +71,16 @@ def test_no_fact_stands_in_the_task(planted):
     assert len(facts) == 4 * 68 and not facts & asked
 
 
+def test_things_are_called_as_people_are_and_hair_as_skin(planted):
+    shape, skin = (planted.things(KINDS[kind], kind) for kind in ("shape", "skin"))
+    assert shape == KINDS["shape"] | {"people": "things"}
+    for side in planted.SIDES:
+        assert all(word.endswith("-haired") for word in skin[side])
+    for kind in ("religion", "own-group-feeling"):  # nouns; none
+        with pytest.raises(SystemExit, match="adjectives or names"):
+            planted.things(KINDS[kind], kind)
+
+
 def test_a_preference_is_half_the_interaction(planted):
     """The favoured group with the good word 5 nats, with the bad one 2; the other group 4 and 3:
     ((5 - 2) - (4 - 3)) / 2 = 1."""
