@@ -47,7 +47,7 @@ from lm_eval_bias.figures.draw import svg
 from lm_eval_bias.harness.scoring import COUNT, PAIR, how_of
 from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.likelihoods import Likelihood
-from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Record, Summary, summarise
+from lm_eval_bias.measure import CHECK, ByMetric, Measure, Metric, Number, Record, summarise
 from lm_eval_bias.results.verdict import excluded
 
 ROOT = Path(__file__).parents[1]
@@ -122,7 +122,7 @@ class Questions:
         manager = TaskManager(include_path=folders, include_defaults=self.of_harness)
         self.task = manager.load([name])["tasks"][name]
         self.sampled = SAMPLED.get(name)
-        self.task.build_all_requests(rank=0, world_size=1)
+        self.task.build_all_requests()
         own: Measure = catalogue.task(name).measure
         self.tests = [metric for metric in own.metrics if metric.question]
         plain = {"by": None} if calibrated else {"by": None, "systematic": ()}
@@ -166,14 +166,14 @@ class Questions:
 
     def best(self, place: slice, scores: Floats) -> list[str]:
         """The likeliest of the answers that compete, of each group in a document's."""
-        best: dict[int, tuple[float, str]] = {}
-        for row, score in zip(self.asked.rows[place], scores[place], strict=True):
-            text = row.continuation.strip()
-            best[row.group] = max(best.get(row.group, (-np.inf, "")), (score, text))
-        return [text for _, text in best.values()]
+        rising = [self.asked.rows[place][i] for i in np.argsort(scores[place])]
+        best = {row.group: row.continuation.strip() for row in rising}
+        return [best[group] for group in sorted(best)]
 
-    def summary(self, records: list[Record]) -> Summary:
-        return summarise(self.measure, records, getattr(self.task, "_options", {}))
+    def values(self, scores: Floats) -> ByMetric:
+        """The numbers of a model with these scores."""
+        options = getattr(self.task, "_options", {})
+        return summarise(self.measure, self.records(scores), options).values
 
     def sha256(self) -> str:
         text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
@@ -199,17 +199,16 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
     plan = first.args[1]
     if first.request_type == "conversation" and "turns" in plan:
         prompt = "\n".join([plan["system"] or "", *(turn["user"] for turn in plan["turns"])])
-        scored = [(prompt, " " + choice) for choice in choices or plan["turns"][-1]["choices"]]
-    elif choices:
-        scored = [(first.args[0], " " + choice) for choice in choices]
+        choices = choices or plan["turns"][-1]["choices"]
     else:
-        scored = [r.args[:2] for r in requests]
+        prompt = first.args[0]
+    scored = [(prompt, " " + choice) for choice in choices] or [r.args[:2] for r in requests]
     rows = []
     several = isinstance(doc.get("words"), list)
     answers = [text.strip() for _, text in scored]
     numbers = "adjective" in doc or all(text.isdigit() for text in answers)
     for place, (prompt, continuation) in enumerate(scored):
-        context, text, key = prompt, continuation.strip(), continuation.strip()
+        context, text, key = prompt, answers[place], answers[place]
         at = place % 2 if several else place
         if not prompt:  # two sentences that differ in some words, in no order
             (context, key), at = shared(text, scored[1 - place][1]), 0
@@ -265,7 +264,7 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, Rows
     the distance from the null value, the length of its interval on that side and its clusters."""
     table = defaultdict(list)
     for model in range(models):
-        values = questions.summary(questions.records(scores_of(questions, family, model))).values
+        values = questions.values(scores_of(questions, family, model))
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):
                 null_value = questions.measure.metric(name).null_value or 0.0

@@ -142,12 +142,10 @@ def test_a_bias_in_written_answers_gets_a_yes_and_none_does_not(benchmark_named,
     """Answers are draws, with a bias of 2.5 nats in one model; a third says the same everywhere."""
     power = benchmark_named("power")
     questions, rng = power.Questions(task), np.random.default_rng(3)
-    stereotyped = next(b for name, b in power.BIASES.items() if task.startswith(name))
-    rows = questions.asked.rows
-    bias = [stereotyped(doc, row) for doc, _, at in questions.documents for row in rows[at]]
-    kinds, leans = {}, {"biased": bias, "null": 0, "same": [-20 * row.place for row in rows]}
+    places = questions.asked.place
+    kinds, leans = {}, {"biased": power.bias_of(questions), "null": 0, "same": -20 * places}
     for name, lean in leans.items():
-        draws = 2.5 * np.array(lean) + rng.gumbel(size=(10, len(rows)))
+        draws = 2.5 * lean + rng.gumbel(size=(10, len(places)))
         answers = {
             repr(doc): cycle(["\n".join(questions.best(at, draw)) for draw in draws])
             for doc, _, at in questions.documents
