@@ -21,6 +21,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import pandas as pd
 from outcome import Experiment, Outcome
 
 WORLDS = sorted(path.stem for path in (Path(__file__).parent / "worlds").glob("[a-z]*.py"))
@@ -60,13 +61,9 @@ def coverage(experiment: Experiment, runs: int) -> dict[str, Held]:
 
 def held(outcomes: list[Outcome | float]) -> Held:
     if not isinstance(outcomes[0], Outcome):
-        shares = np.array(outcomes, dtype=float)
-        known = shares[~np.isnan(shares)]
-        return Held(100 * known.mean() if len(known) else nan)
+        return Held(100 * pd.Series(outcomes, dtype=float).mean())
     low, high, truth, value, stderr = np.array(outcomes, dtype=float).T
-    if np.isnan(truth).all() and not np.isnan(value).all():
-        truth = np.full(len(truth), np.nanmean(value))
-    there = ~np.isnan(low) & ~np.isnan(truth)
+    there = ~np.isnan(low)
     if not there.any():
         return Held(nan, without=100.0)
     inside = (low <= truth) & (truth <= high)

@@ -7,13 +7,14 @@ docstring stands in docs/explanation/null_models.md.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from lm_eval_bias.metrics.errors import Floats
 from outcome import Rng, effects
 from scipy.sparse import csr_array
@@ -23,41 +24,32 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
+def signed(good: str, bad: str) -> dict[str, int]:
+    return dict.fromkeys(words(good), 1) | dict.fromkeys(words(bad), -1)
+
+
+VALENCE = signed(
+    """fair light tall slim thin straight whole new clean bright fresh entailment comedy good
+    attractive beautiful honest kind skilled capable confident warm friendly happy joy able fit
+    proficient competent ethical truthful reliable outgoing sociable charming sane young""",
+    """dark short fat heavy crooked torn broken old dirty dull stale contradiction tragedy bad
+    unattractive ugly dishonest unkind uncaring incapable insecure cold sad anger fear disgust inept
+    incompetent weak corrupt unethical unreliable aloof withdrawn handicap impairment obesity
+    depression feeble lacking""",
+)
+TRUE = signed(
+    """able accountants artists athletes bankers businesswomen celebrities ceos college degree
+    doctors educated engineers fit fitness graduate health investors ivy lawyers leaguers musicians
+    nurses professionals rich sane sanity schooled scientists stability students teachers upper
+    wealthy wellness""",
+    """addicts bipolar blind criminals debts depression disable disabled disorder drug handicap
+    homeless impairment jobless obese obesity paralysed paycheck poor schizophrenia sick stuttering
+    unemployed welfare wheelchair""",
+)
+"""What is so by the meaning of the word: the rich are well off, the sick are not well."""
 DIMENSIONS = 64
 EVERYWHERE = 0.9
 """A word in so many of the contexts belongs to the prompt, and pushes all answers alike."""
-GOOD = set(
-    words(
-        """fair light tall slim thin straight whole new clean bright fresh entailment comedy good
-    attractive beautiful honest kind skilled capable confident warm friendly happy joy able fit
-    proficient competent ethical truthful reliable outgoing sociable charming sane young"""
-    )
-)
-BAD = set(
-    words(
-        """dark short fat heavy crooked torn broken old dirty dull stale contradiction tragedy bad
-    unattractive ugly dishonest unkind uncaring incapable insecure cold sad anger fear disgust inept
-    incompetent weak corrupt unethical unreliable aloof withdrawn handicap impairment obesity
-    depression feeble lacking"""
-    )
-)
-TRUE = dict.fromkeys(
-    words(
-        """able accountants artists athletes bankers businesswomen celebrities ceos college degree
-    doctors educated engineers fit fitness graduate health investors ivy lawyers leaguers musicians
-    nurses professionals rich sane sanity schooled scientists stability students teachers upper
-    wealthy wellness"""
-    ),
-    1,
-) | dict.fromkeys(
-    words(
-        """addicts bipolar blind criminals debts depression disable disabled disorder drug handicap
-    homeless impairment jobless obese obesity paralysed paycheck poor schizophrenia sick stuttering
-    unemployed welfare wheelchair"""
-    ),
-    -1,
-)
-"""What is so by the meaning of the word: the rich are well off, the sick are not well."""
 
 
 class Answer(NamedTuple):
@@ -82,15 +74,15 @@ class Asked:
     """All answers of a task as arrays, for all models."""
 
     def __init__(self, rows: Sequence[Answer]) -> None:
-        self.rows = rows
-        self.group, self.place = (np.array([r[i] for r in rows]) for i in (0, 7))
-        self.numbers = ~np.isnan([r.x for r in rows])
-        self.x, self.known = (np.nan_to_num([r[i] for r in rows]) for i in (8, 9))
-        self.contexts, self.context = distinct([r.context for r in rows])
-        self.texts, self.text = distinct([r.text for r in rows])
-        self.keys, self.key = distinct([r.key for r in rows])
-        _, self.question = distinct([f"{r.cluster} {r.key}" for r in rows])
-        self.words = sorted(set(words(" ".join(self.contexts + self.texts))))
+        self.rows, table = rows, pd.DataFrame(rows)
+        self.group, self.place = table["group"].to_numpy(), table["place"].to_numpy()
+        self.numbers = table["x"].notna().to_numpy()
+        self.x, self.known = table[["x", "known"]].fillna(0).to_numpy().T
+        self.context, self.contexts = pd.factorize(table["context"])
+        self.text, self.texts = pd.factorize(table["text"])
+        self.key, self.keys = pd.factorize(table["key"])
+        self.question, _ = pd.factorize(table["cluster"] + " " + table["key"])
+        self.words = sorted(set(words(" ".join([*self.contexts, *self.texts]))))
         self.of_context = counts(self.contexts, self.words)
         shared = (self.of_context > 0).mean(axis=0) > EVERYWHERE
         self.varying = 1.0 - shared * (len(self.contexts) > 1)
@@ -108,7 +100,7 @@ class Asked:
         from transformers import AutoTokenizer
 
         known = AutoTokenizer.from_pretrained(Path(__file__).parents[1] / ".model")
-        texts, _ = distinct([r.prompt or r.continuation for r in self.rows])
+        texts = list(dict.fromkeys(r.prompt or r.continuation for r in self.rows))
         return [
             known.train_new_from_iterator(texts, size, show_progress=False)
             for size in (600, 1500, 4000)
@@ -132,11 +124,6 @@ class Asked:
 
 def word_count(text: str) -> int:
     return len(words(text))
-
-
-def distinct(values: Sequence[str]) -> tuple[list[str], Floats]:
-    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    return list(places), np.array([places[value] for value in values])
 
 
 def last(context: str) -> str:
@@ -203,10 +190,9 @@ def frequency(rng: Rng, asked: Asked) -> Floats:
 
 def alliteration(rng: Rng, asked: Asked) -> Floats:
     """Prefers words that begin with the same letter."""
-    initials = [[w[0] for w in words(c)] for c in asked.contexts]
-    pairs = zip(asked.context, asked.text, strict=True)
-    same = [initials[c].count(asked.texts[t][:1].lower()) for c, t in pairs]
-    variety = [len(set(i)) / max(len(i), 1) for i in initials]
+    initials = {c: [w[0] for w in words(c)] for c in asked.contexts}
+    same = [initials[r.context].count(r.text[:1].lower()) for r in asked.rows]
+    variety = [len(set(i)) / max(len(i), 1) for i in initials.values()]
     liking = rng.standard_normal() * standard(asked.centred(np.array(same, dtype=float)))
     return liking + liked(rng, asked, [0] * len(asked.texts), variety)
 
@@ -245,10 +231,7 @@ def label(rng: Rng, asked: Asked) -> Floats:
 
 def first_name(rng: Rng, asked: Asked) -> Floats:
     """Prefers what the prompt names first."""
-    named = [
-        asked.contexts[c].find(asked.texts[t].split(", ")[-1].strip(" )"))
-        for c, t in zip(asked.context, asked.text, strict=True)
-    ]
+    named = [r.context.find(r.text.split(", ")[-1].strip(" )")) for r in asked.rows]
     return rng.choice([-1, 1]) * asked.centred(np.array(named, dtype=float))
 
 
@@ -280,18 +263,18 @@ def opposites(rng: Rng, asked: Asked) -> Floats:
         elif r.text.startswith("("):  # (word, group), of two groups
             pair = [row.text for row in asked.rows[i - r.place : i - r.place + 2]]
             named = [r.context.find(text.strip("()").split(", ")[1]) for text in pair]
-            good = r.text[1:].split(",")[0].lower() in GOOD
+            good = VALENCE.get(r.text[1:].split(",")[0].lower()) == 1
             raw[i] = (named[r.place] == min(named)) == good
     return rng.choice([-1, 1]) * raw
 
 
-def hand(asked: Asked) -> Floats:
-    return np.array([(w in GOOD) - (w in BAD) for w in asked.words], dtype=float)
+def signs(asked: Asked, of_word: Mapping[str, int]) -> Floats:
+    return np.array([of_word.get(w, 0) for w in asked.words], dtype=float)
 
 
 def words_alone(rng: Rng, asked: Asked) -> Floats:
     """Rates words as good or bad, whoever they describe, and pairs like with like."""
-    valence = hand(asked)
+    valence = signs(asked, VALENCE)
     valence = np.where(valence, valence, rng.standard_normal(len(valence)) / 4)
     of_all, of_last = (x @ (valence * asked.varying) for x in (asked.of_context, asked.of_last))
     of_text = (asked.of_text @ valence)[asked.text]
@@ -315,8 +298,8 @@ def noise_by_question(rng: Rng, asked: Asked) -> Floats:
 
 def common_knowledge(rng: Rng, asked: Asked) -> Floats:
     """Knows what is true of sixty words: the rich are well off, a disorder is bad."""
-    true = asked.of_context @ np.array([TRUE.get(w, 0) for w in asked.words], dtype=float)
-    liking = (asked.of_text @ hand(asked))[asked.text]
+    true = asked.of_context @ signs(asked, TRUE)
+    liking = (asked.of_text @ signs(asked, VALENCE))[asked.text]
     valence = np.where(asked.numbers, asked.known, liking)
     return true[asked.context] * valence + effects(rng, asked.question, 1)
 

@@ -47,7 +47,7 @@ from lm_eval_bias.figures.draw import svg
 from lm_eval_bias.harness.scoring import COUNT, PAIR, how_of
 from lm_eval_bias.harness.sentence_pairs import modified
 from lm_eval_bias.likelihoods import Likelihood
-from lm_eval_bias.measure import CHECK, Measure, Metric, Number, Record, Summary, summarise
+from lm_eval_bias.measure import CHECK, ByMetric, Measure, Metric, Number, Record, summarise
 from lm_eval_bias.results.verdict import excluded
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +69,8 @@ COMMON = "all others"
 Rows = Sequence[Sequence[float]]
 """A number of each model of a family, as `numbers_of` has it."""
 OfFamily = Mapping[str, Rows]
+Errors = Mapping[str, list[float]]
+"""Family -> mean and limit of a systematic error that widens an interval (`Fit`)."""
 Shares = Mapping[str, tuple[int, int]]
 """Family -> how many of its models pass a test, and of how many."""
 
@@ -120,7 +122,7 @@ class Questions:
         manager = TaskManager(include_path=folders, include_defaults=self.of_harness)
         self.task = manager.load([name])["tasks"][name]
         self.sampled = SAMPLED.get(name)
-        self.task.build_all_requests(rank=0, world_size=1)
+        self.task.build_all_requests()
         own: Measure = catalogue.task(name).measure
         self.tests = [metric for metric in own.metrics if metric.question]
         plain = {"by": None} if calibrated else {"by": None, "systematic": ()}
@@ -164,14 +166,14 @@ class Questions:
 
     def best(self, place: slice, scores: Floats) -> list[str]:
         """The likeliest of the answers that compete, of each group in a document's."""
-        best: dict[int, tuple[float, str]] = {}
-        for row, score in zip(self.asked.rows[place], scores[place], strict=True):
-            text = row.continuation.strip()
-            best[row.group] = max(best.get(row.group, (-np.inf, "")), (score, text))
-        return [text for _, text in best.values()]
+        rising = [self.asked.rows[place][i] for i in np.argsort(scores[place])]
+        best = {row.group: row.continuation.strip() for row in rising}
+        return [best[group] for group in sorted(best)]
 
-    def summary(self, records: list[Record]) -> Summary:
-        return summarise(self.measure, records, getattr(self.task, "_options", {}))
+    def values(self, scores: Floats) -> ByMetric:
+        """The numbers of a model with these scores."""
+        options = getattr(self.task, "_options", {})
+        return summarise(self.measure, self.records(scores), options).values
 
     def sha256(self) -> str:
         text = json.dumps([doc for doc, *_ in self.documents], sort_keys=True, ensure_ascii=False)
@@ -197,17 +199,16 @@ def rows_of(requests: list[Any], cluster: str, group: int, choices: Sequence[str
     plan = first.args[1]
     if first.request_type == "conversation" and "turns" in plan:
         prompt = "\n".join([plan["system"] or "", *(turn["user"] for turn in plan["turns"])])
-        scored = [(prompt, " " + choice) for choice in choices or plan["turns"][-1]["choices"]]
-    elif choices:
-        scored = [(first.args[0], " " + choice) for choice in choices]
+        choices = choices or plan["turns"][-1]["choices"]
     else:
-        scored = [r.args[:2] for r in requests]
+        prompt = first.args[0]
+    scored = [(prompt, " " + choice) for choice in choices] or [r.args[:2] for r in requests]
     rows = []
     several = isinstance(doc.get("words"), list)
     answers = [text.strip() for _, text in scored]
     numbers = "adjective" in doc or all(text.isdigit() for text in answers)
     for place, (prompt, continuation) in enumerate(scored):
-        context, text, key = prompt, continuation.strip(), continuation.strip()
+        context, text, key = prompt, answers[place], answers[place]
         at = place % 2 if several else place
         if not prompt:  # two sentences that differ in some words, in no order
             (context, key), at = shared(text, scored[1 - place][1]), 0
@@ -263,7 +264,7 @@ def numbers_of(questions: Questions, family: str, models: int) -> dict[str, Rows
     the distance from the null value, the length of its interval on that side and its clusters."""
     table = defaultdict(list)
     for model in range(models):
-        values = questions.summary(questions.records(scores_of(questions, family, model))).values
+        values = questions.values(scores_of(questions, family, model))
         for metric in questions.tests:
             for name in filter(None, (metric.name, metric.raw)):
                 null_value = questions.measure.metric(name).null_value or 0.0
@@ -335,31 +336,32 @@ def standardised(rows: Rows) -> tuple[Floats, Floats]:
     return NORMAL * away / arm / np.sqrt(clusters), 1 / np.sqrt(clusters)
 
 
-def systematic(metric: Metric, rows: OfFamily) -> tuple[dict[str, Fit], dict[str, dict[str, Fit]]]:
-    """The systematic errors that widen an interval, by family; those that look like chance are one,
-    `COMMON`. Then those without each family. rows: family -> those of its models."""
+def systematic(metric: Metric, rows: OfFamily) -> tuple[Errors, dict[str, Errors]]:
+    """The systematic errors of a test; those that look like chance are one, `COMMON`. Then those
+    without each family."""
     every = {f: standardised(r) for f, r in rows.items() if sum(x[1] > 0 for x in r) >= FEWEST}
     fits = {f: fit(*both, tests=len(every)) for f, both in every.items()}
 
-    def known(without: str = "") -> dict[str, Fit]:
+    def known(without: str = "") -> Errors:
         alike = [every[f] for f, own in fits.items() if not own.found and f != without]
         both = [np.concatenate(column) for column in zip(*alike, strict=True)]
         own = {f: x for f, x in fits.items() if x.found and f not in (*metric.confounds, without)}
-        return {COMMON: fit(*both), **own} if both else own
+        widening = {COMMON: fit(*both), **own} if both else own
+        return {f: [x.mean, x.limit] for f, x in widening.items()}
 
     return known(), {family: known(family) for family in rows}
 
 
 def passing(
-    metric: Metric, rows: Rows, people: Rows | None = None, fits: Mapping[str, Fit] = {}
+    metric: Metric, rows: Rows, people: Rows | None = None, errors: Sequence[list[float]] = ()
 ) -> tuple[int, int]:
-    """(models that pass a test, of how many). people: rows before placebos are taken off. fits: the
-    systematic errors that widen an interval."""
-    metric, errors = metric._replace(null_value=0.0), [(f.mean, f.limit) for f in fits.values()]
-    passed = []
+    """(models that pass a test, of how many). people: rows before placebos are taken off. errors:
+    as in `Errors`."""
+    metric, passed = metric._replace(null_value=0.0), []
     for (away, arm, clusters), (raw, of_raw, _) in zip(rows, people or rows, strict=True):
         if arm > 0 and of_raw > 0:
-            low, high, _ = with_systematic(away, (away - arm, away + arm), clusters, errors)
+            ends = away - arm, away + arm
+            low, high, _ = with_systematic(away, ends, clusters, errors)
             side = excluded(metric, float(low), float(high))
             passed.append(side == excluded(metric, raw - of_raw, raw + of_raw) != 0)
     return sum(passed), len(passed)
@@ -386,7 +388,7 @@ class Tested(NamedTuple):
     task: str
     metric: Metric
     rows: OfFamily
-    fits: Mapping[str, Fit]
+    errors: Errors
     own: Shares
     others: Shares
 
@@ -399,14 +401,14 @@ def judged(data: dict[str, Any]) -> Iterator[Tested]:
                 continue
             rows = numbers[metric.name]
             people = {**rows, **numbers.get(metric.raw, {})}
-            fits, without = systematic(metric, rows)
+            errors, without = systematic(metric, rows)
             yield Tested(
                 task,
                 metric,
                 rows,
-                fits,
+                errors,
                 {f: passing(metric, r, people[f]) for f, r in rows.items()},
-                {f: passing(metric, r, people[f], without[f]) for f, r in rows.items()},
+                {f: passing(metric, r, people[f], [*without[f].values()]) for f, r in rows.items()},
             )
 
 
@@ -438,12 +440,11 @@ def of_families(shares: Shares, families: Sequence[str]) -> str:
 def page(tests: Sequence[Tested]) -> str:
     families = [f"- {name}: {' '.join((f.__doc__ or '').split())}" for name, f in FAMILIES.items()]
     lines, counts = [], set()
-    for task, metric, rows, fits, own, others in tests:
+    for task, metric, rows, errors, own, others in tests:
         clusters = max(row[2] for row in rows["noise"])
-        errors = [(f.mean, f.limit) for f in fits.values()]
-        ends = with_systematic(0, (-1, 1), clusters, errors)[:2]
+        ends = with_systematic(0, (-1, 1), clusters, [*errors.values()])[:2]
         longer = " and ".join(dict.fromkeys(f"{abs(end):.2f}" for end in ends))
-        named = ", ".join(name for name in fits if name != COMMON) or "none"
+        named = ", ".join(name for name in errors if name != COMMON) or "none"
         confounds = of_families(own, metric.confounds) or "none"
         alone, beside = (percent(metric, shares) for shares in (own, others))
         cells = [f"`{task}` `{metric.name}`", alone, named, longer, beside, confounds]
@@ -493,11 +494,10 @@ def figure(tests: Sequence[Tested]) -> str:
 
 
 def written(data: dict[str, Any]) -> None:
-    tests, errors = list(judged(data)), {}
+    tests, errors = list(judged(data)), defaultdict(dict)
     for test in tests:
-        of_test = {family: [x.mean, x.limit] for family, x in test.fits.items()}
         for task in (test.task, *HALVES.get(test.task, ())):
-            errors.setdefault(task, {})[test.metric.name] = of_test
+            errors[task][test.metric.name] = test.errors
     ERRORS.write_text(as_text(errors), encoding="utf-8")
     PAGE.write_text(page(tests), encoding="utf-8")
     PICTURE.write_text(figure(tests), encoding="utf-8")

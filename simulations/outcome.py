@@ -12,7 +12,7 @@ from lm_eval_bias.measure import Metric, Number, with_intervals
 
 
 class Outcome(NamedTuple):
-    """A 95 % interval and the true number (NaN: the mean value of all experiments)."""
+    """A 95 % interval and the true number."""
 
     low: float
     high: float

@@ -83,6 +83,14 @@ BIASES = {
 """Task -> a function (document, answer) -> the part of the dose that the answer gets."""
 
 
+def bias_of(questions: Questions) -> np.ndarray:
+    """The part of the dose that each answer gets."""
+    task, rows = questions.task.config.task, questions.asked.rows
+    (stereotyped,) = (bias for name, bias in BIASES.items() if task.startswith(name))
+    documents = questions.documents
+    return np.array([float(stereotyped(d, row)) for d, _, at in documents for row in rows[at]])
+
+
 def likelihoods(samples: Path, questions: Questions) -> np.ndarray:
     read = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
     found = {x["doc_id"]: [y for answer, *_ in x["resps"] for y in flat(answer)] for x in read}
@@ -101,7 +109,7 @@ def dose(questions: Questions, scores: np.ndarray, bias: np.ndarray, metric: Met
     """The dose that is seen with `POWER`; NaN where none up to `MOST` is."""
 
     def numbers(nats: float) -> list[Number]:
-        values = questions.summary(questions.records(scores + nats * bias)).values
+        values = questions.values(scores + nats * bias)
         return [values[name] for name in filter(None, (metric.name, metric.raw))]
 
     before = [number.value for number in numbers(0.0)]
@@ -124,13 +132,10 @@ def main() -> None:
         files = sorted(runs.rglob(f"samples_{task}_2*.jsonl"))
         if not files:
             continue
-        stereotyped = next(b for name, b in BIASES.items() if task.startswith(name))
         questions = Questions(task, calibrated=True)
         scores = likelihoods(files[-1], questions)
-        rows, rng = questions.asked.rows, np.random.default_rng(1)
-        bias, part = np.zeros((2, len(scores)))
-        for doc, _, place in questions.documents:
-            bias[place] = [stereotyped(doc, row) for row in rows[place]]
+        bias, part, rng = bias_of(questions), np.zeros(len(scores)), np.random.default_rng(1)
+        for *_, place in questions.documents:
             part[place] = rng.random() < 1 / ONE_IN
         for metric in questions.tests:
             seen = [dose(questions, scores, b, metric) for b in (bias, bias * part)]

@@ -36,8 +36,7 @@ def of_share(p: float, themes: int, answers: int, icc: float, rng: Rng) -> Outco
     own = np.full(themes, p)
     if icc:
         own = rng.beta(p * (1 / icc - 1), (1 - p) * (1 / icc - 1), themes)
-    y = (rng.random(len(theme)) < own[theme]).astype(float)
-    found = mean_of(y, theme, "share")
+    found = mean_of(rng.random(len(theme)) < own[theme], theme, "share")
     return {"false pass": found.high < p, "false fail": found.low > p, "held": reported(found, p)}
 
 

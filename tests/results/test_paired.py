@@ -191,23 +191,21 @@ def test_errors_clustered_in_two_ways_are_those_of_statsmodels():
     assert found.stderr == pytest.approx(float(fit.bse[0]), rel=0.05)
 
 
-def test_the_answers_that_made_a_number_worse_are_found(benchmark_named):
+def test_the_answers_that_made_a_number_worse_are_found():
     """Of 200 one is better by 90 points, three are worse by 40, 50 and 30, and the others by 0.1:
     without the three the mean, above 0 in both runs, is less by 0.25, 0.2 and 0.15."""
-    measure = benchmark_named("worlds/gate").MEASURE
     worse = {7: 40.0, 9: -90.0, 81: 50.0, 199: 30.0}
     runs = [
         SimpleNamespace(
-            measure=measure,
+            measure=TOY,
             options={},
             records=[
-                {"theme": i % 13, "gap": 20 + second * worse.get(i, 0.1), "i": i}
-                for i in range(200)
+                {"scene": i % 13, "x": 20 + second * worse.get(i, 0.1), "i": i} for i in range(200)
             ],
         )
         for second in (0, 1)
     ]
-    moved = Pair.moved_most(SimpleNamespace(runs=runs), ("gap", None))
+    moved = Pair.moved_most(SimpleNamespace(runs=runs), WHOLE)
     assert [(round(gain, 9), record["i"]) for gain, record in moved] == [
         (0.25, 81),
         (0.2, 7),

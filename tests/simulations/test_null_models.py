@@ -45,9 +45,9 @@ def test_a_number_that_echo_has_is_no_test_unless_it_is_declared(null_models):
     own = {f: null_models.passing(ECHOED, r) for f, r in rows.items()}
     assert own["echo"][0] > 18 and null_models.often(ECHOED, own) == ["echo"]
     assert null_models.often(ECHOED._replace(confounds=("echo",)), own) == []
-    fits, _ = null_models.systematic(ECHOED, rows)
-    assert list(fits) == [null_models.COMMON, "echo"] and fits["echo"].mean > 0
-    assert null_models.passing(ECHOED, rows["echo"], fits=fits)[0] <= 1
+    errors, _ = null_models.systematic(ECHOED, rows)
+    assert list(errors) == [null_models.COMMON, "echo"] and errors["echo"][0] > 0
+    assert null_models.passing(ECHOED, rows["echo"], errors=[*errors.values()])[0] <= 1
 
 
 RNG = np.random.default_rng(5)
@@ -81,10 +81,8 @@ def test_an_interval_with_systematic_errors_passes_less_and_needs_people_too(nul
     metric, rows = Metric("gap", "nats", "", null_value=0), [[3.0, 1.0, 16]]
     assert null_models.passing(metric, rows) == (1, 1)
     assert null_models.passing(metric, rows, [[-3.0, 1.0, 16]]) == (0, 1)
-    wide = {"echo": null_models.Fit(0.0, 0.0, 1.0, True)}
-    assert null_models.passing(metric, rows, fits=wide) == (0, 1)  # 4.1 times as long
-    half = {"echo": null_models.Fit(0.0, 0.0, 0.5, True)}
-    assert null_models.passing(metric, rows, fits=half) == (1, 1)
+    for limit, passed in ((1.0, 0), (0.5, 1)):  # 4.1 times as long; 2.2
+        assert null_models.passing(metric, rows, errors=[[0.0, limit]]) == (passed, 1)
 
 
 def known(null_models):
@@ -109,10 +107,9 @@ def test_no_family_passes_a_test_and_the_package_has_what_the_models_give(null_m
     assert len(tests) >= 7 and null_models.SHOWN.name in null_models.figure(tests)
     for test in tests:
         assert not null_models.often(test.metric, test.others)
-        errors = written[test.task][test.metric.name]
-        assert errors == {f: [x.mean, x.limit] for f, x in test.fits.items()}
+        assert written[test.task][test.metric.name] == test.errors
         metric = catalogue.task(test.task).measure.metric(test.metric.name)
-        assert [*map(list, metric.systematic)] == [*errors.values()]
+        assert [*map(list, metric.systematic)] == [*test.errors.values()]
 
 
 class Writer(RuleLM):
@@ -145,12 +142,10 @@ def test_a_bias_in_written_answers_gets_a_yes_and_none_does_not(benchmark_named,
     """Answers are draws, with a bias of 2.5 nats in one model; a third says the same everywhere."""
     power = benchmark_named("power")
     questions, rng = power.Questions(task), np.random.default_rng(3)
-    stereotyped = next(b for name, b in power.BIASES.items() if task.startswith(name))
-    rows = questions.asked.rows
-    bias = [stereotyped(doc, row) for doc, _, at in questions.documents for row in rows[at]]
-    kinds, leans = {}, {"biased": bias, "null": 0, "same": [-20 * row.place for row in rows]}
+    places = questions.asked.place
+    kinds, leans = {}, {"biased": power.bias_of(questions), "null": 0, "same": -20 * places}
     for name, lean in leans.items():
-        draws = 2.5 * np.array(lean) + rng.gumbel(size=(10, len(rows)))
+        draws = 2.5 * lean + rng.gumbel(size=(10, len(places)))
         answers = {
             repr(doc): cycle(["\n".join(questions.best(at, draw)) for draw in draws])
             for doc, _, at in questions.documents

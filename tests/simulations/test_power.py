@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lm_eval_bias.measure import Metric, Number, Summary
+from lm_eval_bias.measure import Metric, Number
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +18,11 @@ def power(benchmark_named):
 def test_the_dose_moves_a_number_by_its_arm_and_the_quantile_of_its_power(power, arm, expected):
     """A number that moves by the dose: (1.95996 + 0.84162) / 1.95996 = 1.4294 arms."""
 
-    def summary(scores):
+    def values(scores):
         x = 5 + scores.mean()
-        return Summary({"gap": Number(x, low=x - arm, high=x + arm)})
+        return {"gap": Number(x, low=x - arm, high=x + arm)}
 
-    asked = SimpleNamespace(records=lambda scores: scores, summary=summary)
+    asked = SimpleNamespace(values=values)
     metric = Metric("gap", "nats", "", null_value=0)
     found = power.dose(asked, np.zeros(4), np.ones(4), metric)
     assert isnan(found) if isnan(expected) else found == pytest.approx(expected, rel=2e-3)
@@ -43,10 +43,7 @@ def test_the_dose_moves_a_number_by_its_arm_and_the_quantile_of_its_power(power,
 )
 def test_noise_with_a_strong_bias_gets_a_yes_in_the_direction_of_the_stereotype(power, task):
     questions = power.Questions(task, calibrated=True)
-    (bias,) = (b for name, b in power.BIASES.items() if task.startswith(name))
-    scores = np.random.default_rng(2).normal(-5, 0.5, len(questions.asked.rows))
-    for doc, _, place in questions.documents:
-        scores[place] += [1.5 * bias(doc, row) for row in questions.asked.rows[place]]
-    values = questions.summary(questions.records(scores)).values
+    noise = np.random.default_rng(2).normal(-5, 0.5, len(questions.asked.rows))
+    values = questions.values(noise + 1.5 * power.bias_of(questions))
     for metric in questions.tests:
         assert values[metric.name].low > 0 and values[metric.raw or metric.name].low > 0
