@@ -724,7 +724,7 @@ def _thought(records: Sequence[Record]) -> Record:
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
     if not thought:
         return {}
-    row: Record = {THOUGHT: 100 * sum(thought) / len(records)}
+    row = {THOUGHT: 100 * sum(thought) / len(records)}
     if behind := [record for record in records if CLOSED in record]:
         row[CLOSED] = 100 * mean(record[CLOSED] for record in behind)
         row[TOKENS] = mean(record[TOKENS] for record in behind)

@@ -29,7 +29,7 @@ class Draft:
 
     def take(self, prompt: str, answer: str) -> Json:
         step, *others = self.steps
-        line: dict[str, Any] = {"row": self.known["id"], "step": step.name, "try": self.tries + 1}
+        line = {"row": self.known["id"], "step": step.name, "try": self.tries + 1}
         line |= {"prompt": prompt, "answer": answer}
         try:
             self.known.update(step.read(answer, self.known))

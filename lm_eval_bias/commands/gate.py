@@ -186,7 +186,7 @@ def _with_documents(
 ) -> None:
     """Say what else moved with the failing changes of a model, which documents moved them most, and
     what would decide its inconclusive rules, in documents where that can be planned."""
-    pilots: dict[str, plan.Pilot] = {}
+    pilots = {}
     for verdict in of_model:
         task, metric, run = verdict.task, verdict.metric, verdict.run
         if run and metric and verdict.change and verdict.verdict == verdicts.FAIL:

@@ -242,7 +242,7 @@ def _yaml(text: str, lines: Lines, problems: list[Problem]) -> Any:
             return [built(loader, entry, (*place, i)) for i, entry in enumerate(node.value)]
         if not isinstance(node, yaml.MappingNode):
             return loader.construct_object(node)
-        mapping: dict[str, Any] = {}
+        mapping = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):

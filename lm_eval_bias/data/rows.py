@@ -29,8 +29,8 @@ def documents_of(
     document: raises ValueError for a wrong row. name: its key for the row's id. where: the data set
     whose columns are expected.
     """
-    documents: list[Document] = []
-    problems: list[str] = []
+    documents = []
+    problems = []
     row_of: dict[str, int] = {}
     for number, row in enumerate(rows, start=1):
         try:
@@ -86,7 +86,7 @@ def _parquet(path: Path) -> list[Any]:
     """A small file may stand for gigabytes, so it is read in pieces."""
     from pyarrow.parquet import ParquetFile  # comes with the harness's `datasets`
 
-    made: list[Any] = []
+    made = []
     size = 0
     try:
         with opened(path) as file:

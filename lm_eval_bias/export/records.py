@@ -109,7 +109,7 @@ def _record(
     metric_id = f"{run.task}.{metric.name}"
     when = run.date.isoformat() if run.date else None
     options = {f"option {key}": value for key, value in settings(run).items()}
-    data: Content = {
+    data = {
         "dataset_name": run.task,
         "source_type": "other",
         "additional_details": {"task_version": run.version, **options},

@@ -162,7 +162,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
         with _as_written(lm, thinks):
             likelihoods = iter(lm.likelihoods(requests))
         for s, _ in part:
-            answer: list[Any] = [next(likelihoods) for _ in s.turn["choices"]]
+            answer = [next(likelihoods) for _ in s.turn["choices"]]
             if s.behind[s.turn.get("behind", "")] is None:
                 answer = [(nan, *others) for _, *others in answer]
             s.answers.append(answer)

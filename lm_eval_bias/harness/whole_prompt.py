@@ -23,7 +23,7 @@ _BEFORE = ("", "\n", "(", ":", "1")
 def by_end_of_prompt(function: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     """A function of a prompt and what follows it, whose values depend on the prompt's end and are
     kept."""
-    known: dict[Any, Any] = {}
+    known = {}
 
     def kept(prompt: str, rest: Any) -> Any:
         key = prompt[-32:], rest

@@ -311,7 +311,7 @@ class ChatLogprobs(LocalChatCompletion):
     async def call(self, body: Json) -> Reply:
         """The reply. `extra_body` is in the request. If the server refuses the name of the limit of
         tokens, the other name is tried, and kept once it helps."""
-        refusals: list[Refused] = []
+        refusals = []
         for limit in self._limits:
             fields = {limit if k == "max_tokens" else k: value for k, value in body.items()}
             fields |= self._extra_body
@@ -405,8 +405,8 @@ class Question:
         if not begun.tokens:
             self._shown, self._before = top.mass, reply
         size = sum(map(len, begun.tokens))
-        whole: set[bytes] = set()
-        others: dict[str, tuple[bytes, Beginning | None]] = {}
+        whole = set()
+        others = {}
         for choice in choices:
             part = choice.encode()[size:]
             token = beginning(top, part, not begun.tokens, model.ignore_case)
@@ -419,7 +419,7 @@ class Question:
         if model.whole and len(others) <= MOST_WHOLE:
             await asyncio.gather(*map(self._ask_whole, others))
             return
-        unseen: dict[str, float] = {}
+        unseen = {}
         longer: dict[Beginning, list[str]] = {}
         for choice, (part, token) in others.items():
             if token is None or (

@@ -196,7 +196,7 @@ class PrefixLM(HFModel):
             return self._as_hf(method, requests, disable_tqdm, self._never_shared)
         if not requests:
             return []
-        answers: dict[int, Any] = {}
+        answers = {}
         limit, self._largest = self._row_limit, (0, 0)
 
         def answered(i: int, answer: Any) -> None:
@@ -399,7 +399,7 @@ class PrefixLM(HFModel):
         token = unpacked(b"".join(continuations))[order]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
         drawn = {finished[i] for i in rechecked(len(finished))}
-        watched: list[Watched] = []
+        watched = []
         sweep = Sweep(self._tree, trie)
         read_nodes = np.unique(node)
 
@@ -518,7 +518,7 @@ class PrefixLM(HFModel):
         self._try_rows(min(trie.size, packs.size, 1024), min(cached, self._held_tokens))
         if self._row_limit < inf:
             return []
-        watched: list[Watched] = []
+        watched = []
 
         def ended(prompt: Prompt, tokens: list[int], values: list[float] | None) -> None:
             places = members[prompt]
@@ -644,7 +644,7 @@ class PrefixLM(HFModel):
         self._try_texts(longest)
         self._try_writing(longest)
         limit = min(self._text_limit, self._writing_limit)
-        prompts: dict[int, Prompt] = {}
+        prompts = {}
         too_long = 0
         for i, (most, until, strategy) in enumerate(chosen):
             tokens, room = encoded[texts[i]], self.max_length - most

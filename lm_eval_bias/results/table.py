@@ -64,7 +64,7 @@ def texts(rows: Sequence[Sequence[Cell]]) -> frozenset[int]:
 def apart(table: Table) -> tuple[Table, list[int]]:
     """A table with interval, n, note and verdict of a number in columns of their own, unless
     another has that n; and to which column each belongs."""
-    made: list[tuple[int, bool, list[Cell]]] = []
+    made = []
     for i, head in enumerate(table.head):
         cells = [row[i] for row in table.rows]
         if i in table.words:

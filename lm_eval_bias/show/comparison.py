@@ -80,7 +80,7 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
 
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     difference, kind = row.difference, row.verdict.kind
-    cells: dict[str, Any] = {"task": row.task, **declared(row.metric), "group": row.group}
+    cells = {"task": row.task, **declared(row.metric), "group": row.group}
     for which, (number, own, text) in zip(SIDES, row.sides, strict=True):
         cells |= {f"{which}_value": number.value, f"{which}_n": number.n}
         cells |= {f"{which}_verdict": own or None, f"{which}_range": text or None}

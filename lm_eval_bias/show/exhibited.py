@@ -76,7 +76,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
-    groups: defaultdict[tuple[str, str, Setting], list[PaperMatch]] = defaultdict(list)
+    groups = defaultdict(list)
     for place in of_task(run.task):
         file, table, cell, _ = place
         if file == paper and table.name in names and (cell.metric or cell.place):

@@ -22,7 +22,6 @@ from lm_eval_bias.data.schema import (
     Named,
     Problems,
     Several,
-    Shape,
     Text,
     load,
     not_the_whole,
@@ -61,7 +60,7 @@ def _problems(data: Data, others: Data) -> Problems:
         for i, word in enumerate(polarities["negative"]):
             if plain(word) in positive:
                 yield ("attributes", dimension, "negative", i), f"{word!r} is positive too"
-    words: set[str] = set()
+    words = set()
     for category, members in data.get("neutral_words", {}).items():
         for i, word in enumerate(members):
             if word in words:
@@ -71,7 +70,7 @@ def _problems(data: Data, others: Data) -> Problems:
 
 def _file(needed: str) -> dict[str, ItemFile]:
     """needed: "attributes" or "neutral_words"."""
-    shapes: dict[str, Shape] = {
+    shapes = {
         "groups": Named(
             Fields(domain=Text(), side=Text(["a", "b"]), identifiers=Several(Text())), least=2
         ),
