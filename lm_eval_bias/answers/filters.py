@@ -184,7 +184,7 @@ class SurveyContent(Survey):
     dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """
 
-    def __init__(self, dictionary: str = "ours", **options: Any) -> None:
+    def __init__(self, dictionary: str = "ours", **options: Any):
         super().__init__(**options)
         if dictionary not in DICTIONARIES:
             raise UsageError(

@@ -92,7 +92,7 @@ class ContentDictionary:
     """rows: word, dimension, direction; 0 if directions of a word differ. lemmas: the same by base
     forms, for base forms of keywords."""
 
-    def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
+    def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()):
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def look_up(self, keyword: str) -> Found:

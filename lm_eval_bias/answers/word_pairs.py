@@ -67,7 +67,7 @@ _Pairs = list[tuple[int, int]]
 
 
 class _Terms:
-    def __init__(self, words: Sequence[str], groups: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], groups: Sequence[str]):
         self.words = [plain(word) for word in words]
         self.word_patterns = [spelled(word) for word in words]
         self.group_patterns = [_group_spelled(group) for group in groups]

@@ -22,7 +22,7 @@ class Draft:
     """known: the row's and answers' fields. steps: those left. tries: answers to the first of them.
     lines: the journal's questions and answers."""
 
-    def __init__(self, row: Mapping[str, str], steps: Sequence[Step]) -> None:
+    def __init__(self, row: Mapping[str, str], steps: Sequence[Step]):
         given = [i for i, step in enumerate(steps, 1) if set(step.gives) <= row.keys()]
         self.known, self.steps = dict(row), steps[max(given, default=0) :]
         self.tries, self.lines = 0, list[dict[str, Any]]()

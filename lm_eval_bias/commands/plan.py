@@ -134,7 +134,7 @@ class Pilot:
     documents cannot be made.
     """
 
-    def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]) -> None:
+    def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]):
         task = tasks.get(run.task)
         if task is None or task.measure is None:
             raise UsageError("it is not known here; name its folder with --include_path")

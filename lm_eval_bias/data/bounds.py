@@ -41,7 +41,7 @@ _ESCAPE = re.compile(
 class Unreadable(UsageError):
     """cause: why a file cannot be read, without its name."""
 
-    def __init__(self, path: object, cause: str) -> None:
+    def __init__(self, path: object, cause: str):
         super().__init__(f"cannot read {path}: {cause}")
         self.cause = cause
 

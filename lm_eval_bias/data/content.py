@@ -183,7 +183,7 @@ class PlainLoader(_SafeLoader):
     """YAML without deep nesting, anchors and aliases, by which a few lines stand for billions of
     values."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str):
         if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
             mark: Any = yaml.Mark("", 0, text.count("\n", 0, odd.start()), 0, None, 0)
             raise yaml.MarkedYAMLError(None, None, f"the character {odd[0]!a} is not allowed", mark)

@@ -48,7 +48,7 @@ class Conversation:
     the choices "behind" `EMPTY` and `OWN`.
     """
 
-    def __init__(self, instance: Any, apply: Any) -> None:
+    def __init__(self, instance: Any, apply: Any):
         self.instance, self.apply = instance, apply
         self.plan: Config = instance.args[1]
         self.turns = self.plan.get("turns") or [{"generation_kwargs": self.plan}]

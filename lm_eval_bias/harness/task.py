@@ -107,7 +107,7 @@ class BiasTask(Base):
     OUTPUT_TYPE: Any
     dataset: Any
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config):
         config = {"num_fewshot": 0, "doc_to_target": "", **config}
         metadata = config.get("metadata") or {}
         thinks = flag(REASONING, metadata.get(REASONING, False))

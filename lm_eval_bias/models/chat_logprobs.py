@@ -75,7 +75,7 @@ class ChatLogprobs(LocalChatCompletion):
         output_price: float | None = None,
         extra_body: Json | None = None,
         **kwargs: Any,
-    ) -> None:
+    ):
         if model is None:
             raise UsageError(f"--model {self.NAME}: add model=NAME to --model_args")
         for name in kwargs.keys() & {"auth_token", "header"}:
@@ -363,9 +363,7 @@ class ChatLogprobs(LocalChatCompletion):
 class Question:
     """One context and its choices. is_first: of the run, so errors are those of the server."""
 
-    def __init__(
-        self, model: ChatLogprobs, context: str, choices: Sequence[str], is_first: bool
-    ) -> None:
+    def __init__(self, model: ChatLogprobs, context: str, choices: Sequence[str], is_first: bool):
         self._model, self._choices, self._is_first = model, choices, is_first
         self._messages, self._shown, self._how = model.create_message([context]), nan, ""
         self._before: Reply

@@ -48,7 +48,7 @@ class EntailmentLM(EncoderModel):
 
     def __init__(
         self, pretrained: Any, *, labels: str | Sequence[str] | None = None, **kwargs: Any
-    ) -> None:
+    ):
         named = _named(labels)
         super().__init__(pretrained, **kwargs)
         self._labels = _head(self.model.config, named, self._name)

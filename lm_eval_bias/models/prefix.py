@@ -107,7 +107,7 @@ class PrefixLM(HFModel):
     OPTIONS = ("on_difference",)
     SHORTER = "a smaller max_length"
 
-    def __init__(self, pretrained: Any, *, on_difference: str = "stop", **kwargs: Any) -> None:
+    def __init__(self, pretrained: Any, *, on_difference: str = "stop", **kwargs: Any):
         if on_difference not in ("stop", "hf"):
             raise UsageError(f"on_difference={on_difference} in --model_args: expected stop or hf")
         if kwargs.get("tp_plan") is not None:
