@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf, isnan, nan
@@ -569,10 +570,10 @@ def responds(records: Records, metric: Metric) -> Number:
 
     from lm_eval_bias.metrics.errors import Estimates
 
-    checks: dict[str, list[float]] = {}
+    checks = defaultdict(list)
     for record in records:
         if CHECK in record:
-            checks.setdefault(record[CHECK], []).append(record[RESPONDS.name])
+            checks[record[CHECK]].append(record[RESPONDS.name])
     size = max(map(len, checks.values()), default=0)
     moved = [mean(v) for v in checks.values() if len(v) == size and np.isfinite(v).all()]
     n = len(moved)
@@ -622,9 +623,9 @@ def record_of(measure: Measure, doc: Document, results: Sequence[Any], turns: bo
 
 def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
     """Records by the wording that they were asked in. The first is that of the run's numbers."""
-    wordings: dict[str | None, list[Record]] = {}
+    wordings = defaultdict(list)
     for record in records:
-        wordings.setdefault(record.get(INSTRUCTION), []).append(record)
+        wordings[record.get(INSTRUCTION)].append(record)
     return wordings or {None: []}
 
 

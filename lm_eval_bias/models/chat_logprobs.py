@@ -7,6 +7,7 @@ an assistant's turn, or one that gives the likelihood of a turn.
 import asyncio
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import deepcopy
 from inspect import signature
@@ -25,7 +26,7 @@ from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, UNSEEN, Likelihood, of_ser
 from lm_eval_bias.usage import UsageError, nearest
 
 from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
-from .replies import Beginning, Begun, Reply, beginning, steps, turn
+from .replies import Begun, Reply, beginning, steps, turn
 
 logger = logging.getLogger(__name__)
 
@@ -197,9 +198,9 @@ class ChatLogprobs(LocalChatCompletion):
         """Raises UsageError before the first call if a task cannot be asked."""
         cached = getattr(self.cache_hook, "dbdict", None) or {}
         answers = {r.args: cached.get(hash_args(self.NAME, r.args)) for r in requests}
-        questions: dict[str, list[str]] = {}
+        questions = defaultdict(list)
         for context, choice in answers:
-            questions.setdefault(context, []).append(choice)
+            questions[context].append(choice)
         for context, task in {r.args[0]: r.task_name for r in requests}.items():
             self.create_message([context])
             if why := _too_long(questions[context]):
@@ -418,7 +419,7 @@ class Question:
             await asyncio.gather(*map(self._ask_whole, others))
             return
         unseen = {}
-        longer: dict[Beginning, list[str]] = {}
+        longer = defaultdict(list)
         for choice, (part, token) in others.items():
             if token is None or (
                 continues
@@ -426,7 +427,7 @@ class Question:
             ):
                 unseen[choice] = top.bound
             else:
-                longer.setdefault(token, []).append(choice)
+                longer[token].append(choice)
         walks = []
         for token, begins in longer.items():
             longer_begun = begun.then(token, others[begins[0]][0])

@@ -5,7 +5,7 @@ docs/explanation/hf_prefix.md.
 """
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
@@ -505,9 +505,9 @@ class PrefixLM(HFModel):
     ) -> list[Watched]:
         if self._row_limit < inf or self.think_end_token is not None or self.truncation:
             return []
-        members: dict[Prompt, list[int]] = {}
+        members = defaultdict(list)
         for i, prompt in self._pack_size(1, "texts").fit(lambda _: self._prompts(requests)).items():
-            members.setdefault(prompt, []).append(i)
+            members[prompt].append(i)
         prompts = list(members)
         if not prompts:
             return []

@@ -1,5 +1,6 @@
 """A task made on the fly for metrics that the samples of any task hold: their means."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import nan
@@ -27,7 +28,7 @@ Samples = Sequence[tuple[Path, Json]]
 def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
     """Task -> its `Samples` below folders or of results files; no task without --log_samples.
     UsageError for a path that is not there."""
-    result: dict[str, list[tuple[Path, Json]]] = {}
+    result = defaultdict(list)
     for file, _ in files([Place(path) for path in paths], []):
         name = DATED.match(file.name)
         if file in paths or (name and name["kind"] == "json"):
@@ -35,7 +36,7 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
                 content = clean(json_of(file))
                 for task in mapping(content, "configs"):
                     for path in samples_of(file, task, content):
-                        result.setdefault(task, []).append((path, content))
+                        result[task].append((path, content))
     return result
 
 

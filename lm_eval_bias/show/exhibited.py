@@ -102,7 +102,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
 
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits.Table:
-    tables: dict[str, exhibits.Table] = {"numbers": []}
+    tables = defaultdict(list)
     places = {}
     for cell in cells:
         number = float(cell.value)
@@ -114,7 +114,7 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits
             if key not in places:
                 like = run.tables.get(cell.place.table) or [{}]
                 places[key] = {**dict.fromkeys(like[0]), **cell.place.row}
-                tables.setdefault(cell.place.table, []).append(places[key])
+                tables[cell.place.table].append(places[key])
             column = cell.place.column
             places[key] |= {column: number, f"{column}_printed": cell.printed}
     return [

@@ -6,7 +6,7 @@ paper: MIST, sections 3.1 to 3.3
 """
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, count, cycle, islice
@@ -40,12 +40,12 @@ WORDS_PER_POLARITY = 5
 
 
 def _problems(data: Data, others: Data) -> Problems:
-    sides: dict[str, Counter[str]] = {}
+    sides = defaultdict[str, Counter[str]](Counter)
     owner: dict[str, str] = {}
     for name, group in data["groups"].items():
         yield from not_the_whole(("groups", name), name)
         yield from not_the_whole(("groups", name, "domain"), group["domain"])
-        sides.setdefault(group["domain"], Counter())[group["side"]] += 1
+        sides[group["domain"]][group["side"]] += 1
         for i, identifier in enumerate(group["identifiers"]):
             if (other := owner.setdefault(plain(identifier), name)) != name:
                 cause = f"{identifier!r} stands for {other} too"
