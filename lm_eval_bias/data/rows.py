@@ -64,8 +64,7 @@ def rows(path: str, part: str | None = None) -> list[Row]:
         data = []
         for number, line in lines(file):
             try:
-                if line.strip():
-                    data.append(loads(line, strict=True))
+                data.append(loads(line, strict=True))
                 if len(data) > VALUES:
                     raise ValueError(TOO_MANY)
             except ValueError as error:
