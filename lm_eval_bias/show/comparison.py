@@ -75,7 +75,7 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
             ]
         )
     head = [Cell(title) for title in ("number", "first", "second", "change", "p", "verdict")]
-    return Table(head, rows, frozenset({0, 5}), title)
+    return Table(head, rows, {0, 5}, title)
 
 
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:

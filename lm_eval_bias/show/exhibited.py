@@ -222,7 +222,7 @@ def numbers(rows: Rows) -> Table:
         without = Cell("" if isnan(null) else number_text(null), value=null)
         body.append([*words[:2], number_cell(number_of(row), unit), without, Cell(unit), words[2]])
     titles = ("number", "group", "value", "without bias", "unit", "in the paper")
-    return Table([*map(Cell, titles)], body, frozenset({0, 1, 4, 5}))
+    return Table([*map(Cell, titles)], body, {0, 1, 4, 5})
 
 
 def others(runs: Iterable[Run]) -> Table:
@@ -234,7 +234,7 @@ def others(runs: Iterable[Run]) -> Table:
     ]
     head = [*map(Cell, ("task", "model", "metric", "filter", "value"))]
     title = "As the harness computed them, ± 1.96 standard errors; without a verdict"
-    return Table(head, rows, frozenset({0, 1, 2, 3}), title)
+    return Table(head, rows, {0, 1, 2, 3}, title)
 
 
 def plain(rows: Rows) -> Table:

@@ -392,7 +392,7 @@ def _primaries(run: Run) -> Table:
             ]
         )
     title = f"Primary numbers of {run.task}, {run.n:,} documents"
-    return Table([*map(Cell, head)], rows, frozenset({0, 4}), title)
+    return Table([*map(Cell, head)], rows, {0, 4}, title)
 
 
 def _page(template: str, **what: Any) -> str:
