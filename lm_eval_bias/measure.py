@@ -18,7 +18,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf, isnan, nan
-from types import NoneType
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.systematic_errors import of_our_items, systematic_errors
@@ -818,8 +817,8 @@ def clusters_of(record: Document, columns: Sequence[str]) -> list[tuple[Any, ...
     try:
         values = [record[column] for column in columns]
         names = [tuple(values)]
-        if lists := [value for value in values if isinstance(value, (list, tuple))]:
-            parts = (v if isinstance(v, (list, tuple)) else [v] * len(lists[0]) for v in values)
+        if lists := [value for value in values if isinstance(value, list | tuple)]:
+            parts = (v if isinstance(v, list | tuple) else [v] * len(lists[0]) for v in values)
             names = list(zip(*parts, strict=True))
         hash(tuple(names))
     except (KeyError, TypeError, ValueError):
@@ -846,7 +845,7 @@ def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
                     f"{list(table[0])}"
                 )
             for column, cell in row.items():
-                if not isinstance(cell, (str, bool, int, float, NoneType)):
+                if not isinstance(cell, str | bool | int | float | None):
                     raise UsageError(
                         f"table {name}, column {column}: expected a number, a text or a truth "
                         f"value, found {cell!r}"

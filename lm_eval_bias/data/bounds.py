@@ -120,7 +120,7 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Json:
-    made = dict[str, Any]()
+    made = {}
     for name, value in pairs:
         if name in made:
             raise ValueError(f"{name!r} stands there twice")

@@ -71,7 +71,7 @@ def frozen(data: Any) -> Any:
     """A read-only copy: mapping proxies for dicts, tuples for lists."""
     if isinstance(data, Mapping):
         return MappingProxyType({key: frozen(value) for key, value in data.items()})
-    return tuple(map(frozen, data)) if isinstance(data, (list, tuple)) else data
+    return tuple(map(frozen, data)) if isinstance(data, list | tuple) else data
 
 
 # ---- Tables and JSON lines

@@ -18,7 +18,7 @@ def content(model: object, name: str) -> str:
             path = try_to_load_from_cache(str(model), name)
         except ValueError:  # no name of a hub
             return ""
-    is_there = isinstance(path, (str, Path)) and Path(path).is_file()
+    is_there = isinstance(path, str | Path) and Path(path).is_file()
     return Path(path).read_text("utf-8") if is_there else ""
 
 

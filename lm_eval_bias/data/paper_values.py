@@ -67,7 +67,7 @@ class PaperCell(NamedTuple):
     metric: str | None
     group: str | None
     place: ResultCell | None
-    comparisons: tuple[Comparison, ...]
+    comparisons: Sequence[Comparison]
 
 
 class PaperTable(NamedTuple):
@@ -78,7 +78,7 @@ class PaperTable(NamedTuple):
     axes: Mapping[str, Names]
     numbers: Mapping[str, str]
     models: Mapping[str, str]
-    cells: tuple[PaperCell, ...]
+    cells: Sequence[PaperCell]
 
 
 def papers() -> list[str]:
@@ -120,7 +120,7 @@ def _table(file: Data, name: str, table: Data) -> PaperTable:
         axes=axes,
         numbers={n: about["unit"] for n, about in numbers.items() if about is not None},
         models={model: file["models"][model] or model for model in values},
-        cells=tuple(cells),
+        cells=cells,
     )
 
 
@@ -143,7 +143,7 @@ def _leaves(
     if isinstance(values, str) and values[:1] not in "<>":
         values = _at(file, values)
     if not isinstance(values, Mapping):
-        listed = values if isinstance(values, (tuple, list)) else [values]
+        listed = values if isinstance(values, tuple | list) else [values]
         values = dict(zip(names[0], listed, strict=True))
     for name, below in values.items():
         for path, value in _leaves(file, below, names[1:]):

@@ -111,7 +111,8 @@ class EntailmentLM(EncoderModel):
         asked = defaultdict(list)
         for question in questions:
             asked[question.pair].append(question)
-        pairs, inputs = list(asked), self._inputs(list(asked))
+        pairs = list(asked)
+        inputs = self._inputs(pairs)
         lengths = np.array([len(ids) for ids in inputs["input_ids"]])
         self._refuse_long([premise for premise, _ in pairs], lengths)
 

@@ -70,7 +70,7 @@ def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Sam
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 cause = error if isinstance(error, UsageError) else f"not a sample of {task}"
                 raise UsageError(f"{file}, line {line_number}: {cause}") from None
-            numbers |= {k for k in sample.keys() - _LAYOUT if isinstance(sample[k], (int, float))}
+            numbers |= {k for k in sample.keys() - _LAYOUT if isinstance(sample[k], int | float)}
             columns |= dict.fromkeys(mapping(sample["doc"]))
             wide |= {metric for metric in keys if made[metric] < 0 or made[metric] > 1}
     if len(filtered) > 1 and not wanted:
@@ -113,14 +113,14 @@ def _number(value: Any, name: str) -> float:
     """NaN where a document has none."""
     if value is None:
         return nan
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, int | float):
         raise UsageError(f"{name} of a document is no number: {shortened(str(value), 60)}")
     return float(value)
 
 
 def _better(task: str, metric: str, results: Json) -> Way:
     """What a results file says."""
-    listed, higher = at(results, "configs", task, "metric_list"), dict[str, Any]()
+    listed, higher = at(results, "configs", task, "metric_list"), {}
     for entry in listed if isinstance(listed, list) else ():
         higher[str(at(entry, "metric"))] = at(entry, "higher_is_better")
     higher |= mapping(results, "higher_is_better", task)

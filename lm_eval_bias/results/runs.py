@@ -374,7 +374,7 @@ def _read(
 ) -> tuple[list[Run], list[str], list[str]]:
     """All runs; what could not be read, and other notes."""
     given = {place.path for place in places}
-    runs, unread, notes = [], list[str](), list[str]()
+    runs, unread, notes = [], list[str](), []
     phrases: dict[str, Table] = {}
     for path, place in files(places, unread):
         name = DATED.match(path.name)
@@ -781,7 +781,7 @@ def _count(value: Any) -> int:
 
 def as_float(value: Any) -> float:
     """NaN for what is no number: None, a text, a truth value."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     return float(value)
 
