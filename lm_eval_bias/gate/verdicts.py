@@ -32,15 +32,13 @@ from lm_eval_bias.gate.rules import (
     Rule,
     Rules,
 )
-from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.measure import number as made_number
+from lm_eval_bias.measure import Metric, Number, number as made_number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, Floats
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference
-from lm_eval_bias.results.runs import UNUSABLE as RATES
-from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.runs import UNUSABLE as RATES, Key, Run
 from lm_eval_bias.results.table import joined, number_text, unit_of_difference, with_unit
 from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError

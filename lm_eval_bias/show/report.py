@@ -11,8 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias import __version__
-from lm_eval_bias import exhibit as exhibits
+from lm_eval_bias import __version__, exhibit as exhibits
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM

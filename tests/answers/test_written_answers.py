@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from score import NONE, PARTS, QUESTIONS, answer_of, cases, expected, outcomes, parser_of
 
 from lm_eval_bias.answers.listed_option import ANOTHER

@@ -4,8 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from lm_eval_bias.data import lexicons as items
-from lm_eval_bias.data import schema as item_files
+from lm_eval_bias.data import lexicons as items, schema as item_files
 from lm_eval_bias.data.content import read
 
 
