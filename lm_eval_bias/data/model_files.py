@@ -10,7 +10,7 @@ from lm_eval_bias.data.bounds import loads
 @cache
 def content(model: object, name: str) -> str:
     """A file in the folder of a model or in the hub's cache; empty if it is not there."""
-    path: Any = Path(str(model), name)
+    path = Path(str(model), name)
     if not path.parent.is_dir():
         from huggingface_hub import try_to_load_from_cache  # comes with `datasets`
 

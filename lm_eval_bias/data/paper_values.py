@@ -127,7 +127,7 @@ def _table(file: Data, name: str, table: Data) -> PaperTable:
 def _at(file: Data, value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    entry: Any = file
+    entry = file
     for key in value.split("/"):
         entry = entry[int(key)] if isinstance(entry, tuple) else entry[key]
     return entry
@@ -155,7 +155,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
     about = table["numbers"][number]
     names = dict(zip(table["axes"], on_axes, strict=True))
     is_bound = isinstance(value, str)
-    printed: Any = table.get("printed", {})
+    printed = table.get("printed", {})
     for name in path:
         printed = printed.get(name, {})
     column = about.get("column", "")

@@ -331,7 +331,7 @@ class PrefixLM(HFModel):
         def alone(those: Sequence[Watched], size: int) -> list[float]:
             # without a key of the cache, and cut as `hf` cuts it, which would warn
             room = self.max_length + 1
-            requests: Any = [
+            requests = [
                 (None, w.context[len(w.continuation) - room :], w.continuation) for w in those
             ]
             return [value for value, _ in HFLM._loglikelihood_tokens(self, requests, True, size)]
