@@ -2,7 +2,6 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from lm_eval_bias.data.bounds import loads
 
