@@ -467,7 +467,8 @@ def _decided(
         low, high = test.interval(passes.alpha)
         kind = KEPT if verdict.rule.condition == WORSE and low > 0 else PASS
         spare = with_unit(bound - high, unit)
-        return kind, f"the whole interval keeps the bound, with {spare} to spare", ""
+        reason = f"the whole interval keeps the bound, with {spare} to spare{_beyond(verdict)}"
+        return kind, reason, ""
     held = number_text(verdict.rule.bound, verdict.unit)
     reason = f"the interval holds the bound of {held}{nor}"
     side, level = (0, fails) if value > bound else (1, passes)
@@ -484,6 +485,24 @@ def _decided(
         f"({'pass' if side else 'fail'}), if the number stayed where it is"
     )
     return INCONCLUSIVE, reason, todo
+
+
+def _beyond(verdict: Verdict) -> str:
+    """The parts of a whole that break its bound at 95 %, each by itself."""
+    rule, run, metric = verdict.rule, verdict.run, verdict.metric
+    if rule.group or rule.condition in PAIRED or not (run and metric):
+        return ""
+
+    def breaks(part: Number) -> bool:
+        own = quantity(rule, metric, part.value, lambda _: np.array(part[2:4]))
+        return bool(own.interval(0.05)[0] > own.bound)
+
+    parts = [
+        f"{group} {with_unit(part.value, verdict.unit)}"
+        for group, part in run.by_group(rule.metric).items()
+        if breaks(part)
+    ]
+    return f"; these parts break it by themselves: {', '.join(parts)}" if parts else ""
 
 
 def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:

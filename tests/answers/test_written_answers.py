@@ -52,7 +52,7 @@ def is_promised(answer, name, question, text):
     """Whether a reader may return an answer."""
     if name == "reasoning":
         return answer is None or set(answer) <= set(text) | {" "}
-    if isinstance(answer, (str, bool)):
+    if isinstance(answer, str | bool):
         return answer in (*NONE, *LABELS.get(name, ())) or name == "refusal"
     if name == "intensity":
         return 0 <= answer <= question["scale"]

@@ -10,7 +10,7 @@ from lm_eval_bias.data.content import read
 
 def parts(data):
     """Everything in some data that holds something."""
-    if isinstance(data, (str, int, float, bool)) or data is None:
+    if isinstance(data, str | int | float | bool | None):
         return
     yield data
     for part in data.values() if hasattr(data, "values") else data:

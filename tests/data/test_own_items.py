@@ -60,7 +60,7 @@ def write(tmp_path, monkeypatch):
             if isinstance(content, str)
             else yaml.safe_dump(content, allow_unicode=True, sort_keys=False)
         )
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_text(text, "utf-8")
         return name
 
     return written
