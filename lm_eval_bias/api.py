@@ -58,7 +58,7 @@ def compare(runs: Runs, first: str, second: str) -> DataFrame:
 class Drawn:
     """A figure as files, by their endings."""
 
-    def __init__(self, files: Mapping[str, str | bytes]) -> None:
+    def __init__(self, files: Mapping[str, str | bytes]):
         self.files = files
 
     def _repr_svg_(self) -> str:

@@ -29,7 +29,7 @@ def tasks_folder() -> str:
 class Function:
     """`!function module.name` in a YAML: an importable module, or one beside the file."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path):
         self.name, self.folder = name, folder
 
     def load(self) -> Any:
@@ -65,7 +65,7 @@ def _module_at(path: Path) -> ModuleType:
 class Task:
     """One task. config: its YAML with what it includes; path: of the file."""
 
-    def __init__(self, config: dict[str, Any], path: Path) -> None:
+    def __init__(self, config: dict[str, Any], path: Path):
         self.config, self.path = config, path
         self.name: str = config["task"]
         metadata = config.get("metadata")

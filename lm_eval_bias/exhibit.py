@@ -148,7 +148,7 @@ def known(value: Any) -> float | None:
     """A finite number of a row; None for anything else, such as a text in an edited file."""
     return (
         value
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
         else None
     )
 

@@ -41,7 +41,7 @@ def of_server(results: Any) -> list[Likelihood]:
     """Those that a server showed, in nested results."""
     if isinstance(results, Likelihood):
         return [results] * (results.shown is not None)
-    parts = results if isinstance(results, (list, tuple)) else ()
+    parts = results if isinstance(results, list | tuple) else ()
     return [answer for part in parts for answer in of_server(part)]
 
 
@@ -49,7 +49,7 @@ def without_unseen(results: Any) -> Any:
     """Nested results in which unseen answers have no probability."""
     if isinstance(results, Likelihood):
         return results._replace(value=-inf) if results.how == UNSEEN else results
-    return [*map(without_unseen, results)] if isinstance(results, (list, tuple)) else results
+    return [*map(without_unseen, results)] if isinstance(results, list | tuple) else results
 
 
 def usable(values: Sequence[float]) -> bool:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf, isnan, nan
-from types import NoneType
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.data.systematic_errors import of_our_items, systematic_errors
@@ -569,10 +569,10 @@ def responds(records: Records, metric: Metric) -> Number:
 
     from lm_eval_bias.metrics.errors import Estimates
 
-    checks: dict[str, list[float]] = {}
+    checks = defaultdict(list)
     for record in records:
         if CHECK in record:
-            checks.setdefault(record[CHECK], []).append(record[RESPONDS.name])
+            checks[record[CHECK]].append(record[RESPONDS.name])
     size = max(map(len, checks.values()), default=0)
     moved = [mean(v) for v in checks.values() if len(v) == size and np.isfinite(v).all()]
     n = len(moved)
@@ -622,9 +622,9 @@ def record_of(measure: Measure, doc: Document, results: Sequence[Any], turns: bo
 
 def by_wording(records: Iterable[Record]) -> dict[str | None, list[Record]]:
     """Records by the wording that they were asked in. The first is that of the run's numbers."""
-    wordings: dict[str | None, list[Record]] = {}
+    wordings = defaultdict(list)
     for record in records:
-        wordings.setdefault(record.get(INSTRUCTION), []).append(record)
+        wordings[record.get(INSTRUCTION)].append(record)
     return wordings or {None: []}
 
 
@@ -724,7 +724,7 @@ def _thought(records: Sequence[Record]) -> Record:
     thought = [record[THOUGHT] for record in records if THOUGHT in record]
     if not thought:
         return {}
-    row: Record = {THOUGHT: 100 * sum(thought) / len(records)}
+    row = {THOUGHT: 100 * sum(thought) / len(records)}
     if behind := [record for record in records if CLOSED in record]:
         row[CLOSED] = 100 * mean(record[CLOSED] for record in behind)
         row[TOKENS] = mean(record[TOKENS] for record in behind)
@@ -817,8 +817,8 @@ def clusters_of(record: Document, columns: Sequence[str]) -> list[tuple[Any, ...
     try:
         values = [record[column] for column in columns]
         names = [tuple(values)]
-        if lists := [value for value in values if isinstance(value, (list, tuple))]:
-            parts = (v if isinstance(v, (list, tuple)) else [v] * len(lists[0]) for v in values)
+        if lists := [value for value in values if isinstance(value, list | tuple)]:
+            parts = (v if isinstance(v, list | tuple) else [v] * len(lists[0]) for v in values)
             names = list(zip(*parts, strict=True))
         hash(tuple(names))
     except (KeyError, TypeError, ValueError):
@@ -845,7 +845,7 @@ def tables(measure: Measure, summary: Summary) -> dict[str, Table]:
                     f"{list(table[0])}"
                 )
             for column, cell in row.items():
-                if not isinstance(cell, (str, bool, int, float, NoneType)):
+                if not isinstance(cell, str | bool | int | float | None):
                     raise UsageError(
                         f"table {name}, column {column}: expected a number, a text or a truth "
                         f"value, found {cell!r}"

@@ -43,7 +43,7 @@ def together(files: Mapping[Path, str | bytes]) -> None:
     """
     with ExitStack() as stack:
         written: list[tuple[Path, Path]] = []
-        beside: dict[Path, Path] = {}
+        beside = {}
         for path, content in files.items():
             place = path.resolve()
             with os_errors_as_usage_errors(path):

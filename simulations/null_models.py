@@ -41,8 +41,7 @@ from lm_eval_bias.metrics.errors import NORMAL, Floats, with_systematic
 from scipy.stats import binom, binomtest, chi2
 
 from lm_eval_bias import __version__, catalogue
-from lm_eval_bias.exhibit import Column, Exhibit, intervals
-from lm_eval_bias.exhibit import Rows as Table
+from lm_eval_bias.exhibit import Column, Exhibit, Rows as Table, intervals
 from lm_eval_bias.figures.draw import svg
 from lm_eval_bias.harness.scoring import COUNT, PAIR, how_of
 from lm_eval_bias.harness.sentence_pairs import modified

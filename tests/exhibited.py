@@ -1,8 +1,7 @@
 """What must hold of the exhibits of any measure, given the tables of a run: each name is there,
 each cell in print has its place."""
 
-from exhibit_slips import TASKS as ALL_TASKS
-from exhibit_slips import compared, place, slips
+from exhibit_slips import TASKS as ALL_TASKS, compared, place, slips
 
 from lm_eval_bias.exhibit import rows
 from lm_eval_bias.measure import summarise, tables

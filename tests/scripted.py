@@ -27,7 +27,7 @@ def lines_of(path):
 
 
 def write_lines(path, rows):
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     return path
 
 

@@ -3,8 +3,7 @@
 from math import inf, isnan, nan
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import softmax
 
 from lm_eval_bias.likelihoods import likeliest, mass, probabilities, usable

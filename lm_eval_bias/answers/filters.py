@@ -76,7 +76,7 @@ class Parser(Filter):
         self.refusals, self.denials = options.get("refusals", ()), options.get("denials", ())
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Iterable[Document]) -> list[list[Any]]:
-        answers: list[list[Any]] = []
+        answers = []
         for responses, doc in zip(resps, docs, strict=True):
             texts = _texts(responses)
             # repeated answers to a prompt are often equal
@@ -184,7 +184,7 @@ class SurveyContent(Survey):
     dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """
 
-    def __init__(self, dictionary: str = "ours", **options: Any) -> None:
+    def __init__(self, dictionary: str = "ours", **options: Any):
         super().__init__(**options)
         if dictionary not in DICTIONARIES:
             raise UsageError(

@@ -263,7 +263,7 @@ def _label(token: Token) -> str:
 
 
 class _Reader:
-    def __init__(self, text: str, scale: float, repeated: set[float]) -> None:
+    def __init__(self, text: str, scale: float, repeated: set[float]):
         self.source = text
         self.tokens = tokens_of(text, scale)
         self.labels = [*map(_label, self.tokens), "end"]

@@ -98,7 +98,7 @@ def keywords_in(
 class _KeywordReader:
     """Its methods yield lists of keywords, which may be empty, the most likely ones first."""
 
-    def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
+    def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool):
         self.lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
         self.n, self.rated, self.reasons = n, rated, reasons
         self.sections = {

@@ -47,7 +47,7 @@ _MARKERS = {
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
     """is_label: whether a cell is the label of a row or column."""
     text = re.sub(r"(?<=\S) *\t+ *(?=\S)", " | ", _with_json(without_elements(_with_stars(text))))
-    lines: list[Line] = []
+    lines = []
     after_blank_line = False
     for raw in rewritten_tables(text, partial(_lines_of_table, is_label)).split("\n"):
         blank = not raw.strip(" \t#*_`~-=|.<>")

@@ -434,7 +434,7 @@ def _weight(before: str, sign: str, after: str, first: bool) -> int | None:
 def _claims(text: str) -> list[tuple[int, str]]:
     """(how firmly, which option) of each claim, in order."""
     first = re.match(rf"\W*{_ANY}", text) is not None
-    claims: list[tuple[int, str]] = []
+    claims = []
     for statement in re.finditer(_STATEMENT, text):
         *parts, last = _SIGN.split(statement[0])
         for before, sign, after in zip(parts[::2], parts[1::2], [*parts[2::2], last], strict=False):

@@ -76,7 +76,7 @@ def without_reasoning(text: str) -> str | None:
         text = text[: thought.start()] + text[answer.start() :]
     outside = ""
     # the kind of block that the text is in; blocks of another kind may stand in it
-    inside: str | None = None
+    inside = None
     at = 0
     for mark in _MARK.finditer(text):
         name = (mark["name"] or "").lower()

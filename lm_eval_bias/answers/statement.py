@@ -31,7 +31,7 @@ class Labels:
     """names: label -> pattern. verbs: a pattern of labels that are verbs ("entails"). neither: the
     label that "neither" stands for."""
 
-    def __init__(self, names: Mapping[str, str], verbs: str = "", neither: str = OPEN) -> None:
+    def __init__(self, names: Mapping[str, str], verbs: str = "", neither: str = OPEN):
         self.names, self.verbs, self.neither = names, verbs, neither
         self.either = f"(?:{'|'.join(names.values())})"
         one = rf"(?<!\w){self.either}(?!\w)"
@@ -93,7 +93,7 @@ def affirmed(mentions: list[Mention]) -> list[Mention]:
 class _Sentence:
     """A sentence, read from left to right. The attributes keep what matters for the next label."""
 
-    def __init__(self, tokens: Tokens, labels: Labels) -> None:
+    def __init__(self, tokens: Tokens, labels: Labels):
         self.tokens, self.labels = tokens, labels
         self.has_labels = has_kind(tokens, "label list")
         self.asked = tokens[-1].kind == "ask" and not has_kind(tokens, "turn")

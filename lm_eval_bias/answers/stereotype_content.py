@@ -92,7 +92,7 @@ class ContentDictionary:
     """rows: word, dimension, direction; 0 if directions of a word differ. lemmas: the same by base
     forms, for base forms of keywords."""
 
-    def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
+    def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()):
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def look_up(self, keyword: str) -> Found:
@@ -111,14 +111,14 @@ class ContentDictionary:
 
 def _settled(content: Iterable[tuple[str, int]]) -> Content:
     """One direction for each dimension; 0 if they differ."""
-    directions_of: dict[str, set[int]] = defaultdict(set)
+    directions_of = defaultdict(set)
     for dimension, direction in content:
         directions_of[dimension].add(direction)
     return [(dimension, sum(directions)) for dimension, directions in directions_of.items()]
 
 
 def _by_word(rows: Iterable[_Row]) -> dict[str, Content]:
-    contents: dict[str, Content] = defaultdict(list)
+    contents = defaultdict(list)
     for word, dimension, direction in rows:
         contents[folded(word)].append((dimension, int(direction)))
     return {word: _settled(content) for word, content in contents.items()}
@@ -137,8 +137,8 @@ def official() -> ContentDictionary:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     word, low, joined, base, *columns = rows[0]
-    written: list[_Row] = []
-    lemmas: list[_Row] = []
+    written = []
+    lemmas = []
     for row in rows:
         # "no" and "na" are NA there: no answer.
         spellings = {row[low], row[joined]} if row[low] != "NA" else {row[word]}

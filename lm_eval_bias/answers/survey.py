@@ -136,7 +136,7 @@ def _forms(item: str) -> str:
 
 
 class _ItemNames:
-    def __init__(self, items: Sequence[str], group: str) -> None:
+    def __init__(self, items: Sequence[str], group: str):
         self.items = items
         self.phrase = re.compile(rf"(?<!\w){re.escape(plain(group).strip()) or '(?!)'}(?!\w)")
         self.group = frozenset(words_in(plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", group))))
@@ -323,7 +323,7 @@ _ASIDE, _PROSE, _FIELD = 0, 1, 2
 
 
 class _SurveyReader:
-    def __init__(self, names: _ItemNames) -> None:
+    def __init__(self, names: _ItemNames):
         self.names = names
         self.known = _WORDS["link"] | names.group
         self.only = names.items[0] if len(names.items) == 1 else None

@@ -29,7 +29,7 @@ def as_lines(text: str, headings: Collection[str]) -> str:
 
 
 def rewritten_tables(text: str, lines_of_rows: Callable[[list[list[str]]], list[str]]) -> str:
-    out: list[str] = []
+    out = []
     for tabular, group in groupby(text.split("\n"), lambda line: "|" in line):
         lines = list(group)
         rows = [_cells(line) for line in lines if tabular and not re.fullmatch(_RULE, line)]

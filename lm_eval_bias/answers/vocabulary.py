@@ -26,7 +26,7 @@ def patterns(name: str) -> dict[str, dict[str, str]]:
     stands for an earlier pattern.
     """
     known: dict[str, str] = {}
-    sections: dict[str, dict[str, str]] = {}
+    sections = {}
     for section, lists in _content(name).items():
         for kind, alternatives in lists.items():
             pattern = re.sub(r"@(\w+)", lambda m: known[m[1]], "|".join(alternatives))

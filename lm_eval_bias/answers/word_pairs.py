@@ -67,7 +67,7 @@ _Pairs = list[tuple[int, int]]
 
 
 class _Terms:
-    def __init__(self, words: Sequence[str], groups: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], groups: Sequence[str]):
         self.words = [plain(word) for word in words]
         self.word_patterns = [spelled(word) for word in words]
         self.group_patterns = [_group_spelled(group) for group in groups]
@@ -141,9 +141,9 @@ def _lines(text: str, terms: _Terms) -> str:
 
 
 def _pairs_of_lines(lines: Sequence[str], terms: _Terms) -> _Pairs:
-    pairs: _Pairs = []
-    heading: int | None = None
-    waiting: int | None = None  # a word alone on its line, whose group may stand on the next
+    pairs = []
+    heading = None
+    waiting = None  # a word alone on its line, whose group may stand on the next
     for line in lines:
         mentions = terms.mentions(line)
         found = _pairs_in(line, mentions)
@@ -199,7 +199,7 @@ def _pairs_in(line: str, mentions: list[_Mention]) -> _Pairs:
     if by_group and len(runs) % 2:  # "for Ethan or Kwame: word, group"
         linked = len(runs[0]) == 1 and _linked(line, runs[0], runs[1])
         runs, by_group = [] if linked else runs[1:], False
-    pairs: _Pairs = []
+    pairs = []
     for here, there, following in zip(runs[::2], runs[1::2], [*runs[2::2], []], strict=False):
         if by_group:
             group = here[0].number if len(here) == 1 and _linked(line, here, there) else None

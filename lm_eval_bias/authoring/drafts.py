@@ -22,14 +22,14 @@ class Draft:
     """known: the row's and answers' fields. steps: those left. tries: answers to the first of them.
     lines: the journal's questions and answers."""
 
-    def __init__(self, row: Mapping[str, str], steps: Sequence[Step]) -> None:
+    def __init__(self, row: Mapping[str, str], steps: Sequence[Step]):
         given = [i for i, step in enumerate(steps, 1) if set(step.gives) <= row.keys()]
         self.known, self.steps = dict(row), steps[max(given, default=0) :]
         self.tries, self.lines = 0, list[dict[str, Any]]()
 
     def take(self, prompt: str, answer: str) -> Json:
         step, *others = self.steps
-        line: dict[str, Any] = {"row": self.known["id"], "step": step.name, "try": self.tries + 1}
+        line = {"row": self.known["id"], "step": step.name, "try": self.tries + 1}
         line |= {"prompt": prompt, "answer": answer}
         try:
             self.known.update(step.read(answer, self.known))

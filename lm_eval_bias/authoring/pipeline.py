@@ -47,5 +47,4 @@ def pipelines() -> dict[str, str]:
 
 
 def pipeline(name: str) -> Pipeline:
-    declared: Pipeline = import_module(pipelines()[name]).PIPELINE
-    return declared
+    return import_module(pipelines()[name]).PIPELINE

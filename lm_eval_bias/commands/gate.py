@@ -186,13 +186,17 @@ def _with_documents(
 ) -> None:
     """Say what else moved with the failing changes of a model, which documents moved them most, and
     what would decide its inconclusive rules, in documents where that can be planned."""
-    pilots: dict[str, plan.Pilot] = {}
+    pilots, moved = {}, {}
     for verdict in of_model:
         task, metric, run = verdict.task, verdict.metric, verdict.run
         if run and metric and verdict.change and verdict.verdict == verdicts.FAIL:
             pair, key = pairs[run.results, task], (metric.name, verdict.rule.group)
             verdict.todo += "".join(f"\n{line}" for line in _beside(pair, key))
-            for gain, record in pair.moved_most(key):
+            if task not in moved:
+                failed = [v for v in of_model if v.task == task and v.verdict == verdict.verdict]
+                keys = {(str(v.rule.metric), v.rule.group) for v in failed if v.change}
+                moved[task] = pair.moved_most(keys)
+            for gain, record in moved[task].get(key, ()):
                 texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
                 verdict.todo += f"\n{gain:.2g} of it: {shortened(', '.join(texts))}"
         if isnan(verdict.width_factor) or not (metric and run) or verdict.rule.group:

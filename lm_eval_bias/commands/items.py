@@ -10,8 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from lm_eval_bias import writing
-from lm_eval_bias.authoring import drafts
-from lm_eval_bias.authoring import pipeline as pipelines
+from lm_eval_bias.authoring import drafts, pipeline as pipelines
 from lm_eval_bias.usage import UsageError, without_secrets
 
 DESCRIPTION = """Generate new items for a benchmark with a model of the harness, for --metadata

@@ -15,8 +15,7 @@ from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import CHECK, RESPONDS, Metric, clusters_of, explained
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
-from lm_eval_bias.results import runs, samples, table
-from lm_eval_bias.results import sample_size as plan
+from lm_eval_bias.results import runs, sample_size as plan, samples, table
 from lm_eval_bias.results.runs import Run
 from lm_eval_bias.results.table import number_text, with_unit
 from lm_eval_bias.usage import UsageError
@@ -134,7 +133,7 @@ class Pilot:
     documents cannot be made.
     """
 
-    def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]) -> None:
+    def __init__(self, run: Run, tasks: Mapping[str, catalogue.Task]):
         task = tasks.get(run.task)
         if task is None or task.measure is None:
             raise UsageError("it is not known here; name its folder with --include_path")

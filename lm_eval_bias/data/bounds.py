@@ -41,7 +41,7 @@ _ESCAPE = re.compile(
 class Unreadable(UsageError):
     """cause: why a file cannot be read, without its name."""
 
-    def __init__(self, path: object, cause: str) -> None:
+    def __init__(self, path: object, cause: str):
         super().__init__(f"cannot read {path}: {cause}")
         self.cause = cause
 
@@ -120,7 +120,7 @@ def loads(content: str | bytes, strict: bool = False) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Json:
-    made = dict[str, Any]()
+    made = {}
     for name, value in pairs:
         if name in made:
             raise ValueError(f"{name!r} stands there twice")

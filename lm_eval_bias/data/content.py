@@ -71,7 +71,7 @@ def frozen(data: Any) -> Any:
     """A read-only copy: mapping proxies for dicts, tuples for lists."""
     if isinstance(data, Mapping):
         return MappingProxyType({key: frozen(value) for key, value in data.items()})
-    return tuple(map(frozen, data)) if isinstance(data, (list, tuple)) else data
+    return tuple(map(frozen, data)) if isinstance(data, list | tuple) else data
 
 
 # ---- Tables and JSON lines
@@ -183,7 +183,7 @@ class PlainLoader(_SafeLoader):
     """YAML without deep nesting, anchors and aliases, by which a few lines stand for billions of
     values."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str):
         if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
             mark: Any = yaml.Mark("", 0, text.count("\n", 0, odd.start()), 0, None, 0)
             raise yaml.MarkedYAMLError(None, None, f"the character {odd[0]!a} is not allowed", mark)
@@ -242,7 +242,7 @@ def _yaml(text: str, lines: Lines, problems: list[Problem]) -> Any:
             return [built(loader, entry, (*place, i)) for i, entry in enumerate(node.value)]
         if not isinstance(node, yaml.MappingNode):
             return loader.construct_object(node)
-        mapping: dict[str, Any] = {}
+        mapping = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):

@@ -2,7 +2,6 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from lm_eval_bias.data.bounds import loads
 
@@ -10,7 +9,7 @@ from lm_eval_bias.data.bounds import loads
 @cache
 def content(model: object, name: str) -> str:
     """A file in the folder of a model or in the hub's cache; empty if it is not there."""
-    path: Any = Path(str(model), name)
+    path = Path(str(model), name)
     if not path.parent.is_dir():
         from huggingface_hub import try_to_load_from_cache  # comes with `datasets`
 
@@ -18,7 +17,7 @@ def content(model: object, name: str) -> str:
             path = try_to_load_from_cache(str(model), name)
         except ValueError:  # no name of a hub
             return ""
-    is_there = isinstance(path, (str, Path)) and Path(path).is_file()
+    is_there = isinstance(path, str | Path) and Path(path).is_file()
     return Path(path).read_text("utf-8") if is_there else ""
 
 

@@ -67,7 +67,7 @@ class PaperCell(NamedTuple):
     metric: str | None
     group: str | None
     place: ResultCell | None
-    comparisons: tuple[Comparison, ...]
+    comparisons: Sequence[Comparison]
 
 
 class PaperTable(NamedTuple):
@@ -78,7 +78,7 @@ class PaperTable(NamedTuple):
     axes: Mapping[str, Names]
     numbers: Mapping[str, str]
     models: Mapping[str, str]
-    cells: tuple[PaperCell, ...]
+    cells: Sequence[PaperCell]
 
 
 def papers() -> list[str]:
@@ -120,14 +120,14 @@ def _table(file: Data, name: str, table: Data) -> PaperTable:
         axes=axes,
         numbers={n: about["unit"] for n, about in numbers.items() if about is not None},
         models={model: file["models"][model] or model for model in values},
-        cells=tuple(cells),
+        cells=cells,
     )
 
 
 def _at(file: Data, value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    entry: Any = file
+    entry = file
     for key in value.split("/"):
         entry = entry[int(key)] if isinstance(entry, tuple) else entry[key]
     return entry
@@ -143,7 +143,7 @@ def _leaves(
     if isinstance(values, str) and values[:1] not in "<>":
         values = _at(file, values)
     if not isinstance(values, Mapping):
-        listed = values if isinstance(values, (tuple, list)) else [values]
+        listed = values if isinstance(values, tuple | list) else [values]
         values = dict(zip(names[0], listed, strict=True))
     for name, below in values.items():
         for path, value in _leaves(file, below, names[1:]):
@@ -155,7 +155,7 @@ def _cell(file: Data, table: Data, path: tuple[str, ...], value: Any) -> PaperCe
     about = table["numbers"][number]
     names = dict(zip(table["axes"], on_axes, strict=True))
     is_bound = isinstance(value, str)
-    printed: Any = table.get("printed", {})
+    printed = table.get("printed", {})
     for name in path:
         printed = printed.get(name, {})
     column = about.get("column", "")

@@ -29,8 +29,8 @@ def documents_of(
     document: raises ValueError for a wrong row. name: its key for the row's id. where: the data set
     whose columns are expected.
     """
-    documents: list[Document] = []
-    problems: list[str] = []
+    documents = []
+    problems = []
     row_of: dict[str, int] = {}
     for number, row in enumerate(rows, start=1):
         try:
@@ -64,8 +64,7 @@ def rows(path: str, part: str | None = None) -> list[Row]:
         data = []
         for number, line in lines(file):
             try:
-                if line.strip():
-                    data.append(loads(line, strict=True))
+                data.append(loads(line, strict=True))
                 if len(data) > VALUES:
                     raise ValueError(TOO_MANY)
             except ValueError as error:
@@ -86,7 +85,7 @@ def _parquet(path: Path) -> list[Any]:
     """A small file may stand for gigabytes, so it is read in pieces."""
     from pyarrow.parquet import ParquetFile  # comes with the harness's `datasets`
 
-    made: list[Any] = []
+    made = []
     size = 0
     try:
         with opened(path) as file:

@@ -47,7 +47,7 @@ class Text(Shape):
             if data not in self.choices:
                 yield place, f"{_kind(data)} is not one of {', '.join(self.choices)}"
         elif not isinstance(data, str):
-            quote = "; write it in quotes" if isinstance(data, (bool, int, float)) else ""
+            quote = "; write it in quotes" if isinstance(data, bool | int | float) else ""
             yield place, f"expected a text, found {_kind(data)}{quote}"
         elif data != data.strip() or not data:
             yield place, f"{data!r} begins or ends with a space" if data.strip() else "empty"
@@ -55,7 +55,7 @@ class Text(Shape):
 
 class Figure(Shape):
     def problems(self, data: Any, place: Place = ()) -> Problems:
-        number = isinstance(data, (int, float)) and not isinstance(data, bool)
+        number = isinstance(data, int | float) and not isinstance(data, bool)
         if not (number and abs(data) <= GREATEST):
             yield place, f"expected a number such as 2 or 0.5, found {_kind(data)}"
 

@@ -19,7 +19,7 @@ FILE = Path(__file__).parents[1] / "benchmarks" / "systematic_errors.json"
 
 @cache
 def _known() -> Mapping[str, Any]:
-    return frozen(json.loads(FILE.read_text(encoding="utf-8")))
+    return frozen(json.loads(FILE.read_text("utf-8")))
 
 
 def systematic_errors(task: str) -> Mapping[str, Mapping[str, tuple[float, float]]]:

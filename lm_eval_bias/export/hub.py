@@ -68,7 +68,7 @@ def standing(content: str) -> list[Any]:
         entries = plain(content)
     except ValueError as error:
         raise UsageError(f"it is no YAML ({error})") from None
-    if not isinstance(entries, (list, type(None))):
+    if not isinstance(entries, list | None):
         raise UsageError("it is no list of entries")
     return entries or []
 

@@ -52,7 +52,7 @@ def records(
         "evaluator_relationship": relationship,
         "additional_details": {"exported_by": f"{COLLECTION} {__version__}"},
     }
-    made, left = dict[PurePosixPath, Content](), list[str]()
+    made, left = {}, []
     now = int(time.time())
     for result in results:
         metric = result.metric
@@ -109,7 +109,7 @@ def _record(
     metric_id = f"{run.task}.{metric.name}"
     when = run.date.isoformat() if run.date else None
     options = {f"option {key}": value for key, value in settings(run).items()}
-    data: Content = {
+    data = {
         "dataset_name": run.task,
         "source_type": "other",
         "additional_details": {"task_version": run.version, **options},
@@ -185,7 +185,7 @@ def _score(result: Result) -> Content:
     """A signed number is scored by its distance."""
     number, null = result.number, result.metric.null_value
     score, low, high, turned = number.value, number.low, number.high, ""
-    details, uncertainty = dict[str, str](), Content()
+    details, uncertainty = {}, Content()
     if better(result.metric) is None and null is not None:
         score, low, high = distance(number, null)
         turned = ", of the signed number, turned into distances"

@@ -153,7 +153,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
         for verdict in _ordered(verdicts)
     ]
     head = ("number", "verdict", "rule", "value", "what it means, and what to do")
-    return Table([Cell(title) for title in head], rows, frozenset({0, 1, 2, 4}))
+    return Table([Cell(title) for title in head], rows, {0, 1, 2, 4})
 
 
 # ---- GitHub

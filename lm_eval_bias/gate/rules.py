@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.data.content import Content
-from lm_eval_bias.data.content import read as read_content
+from lm_eval_bias.data.content import Content, read as read_content
 from lm_eval_bias.data.schema import Fields, Figure, Rows, Text
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.results.any_task import samples_below, task_of

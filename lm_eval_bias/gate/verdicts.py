@@ -32,15 +32,13 @@ from lm_eval_bias.gate.rules import (
     Rule,
     Rules,
 )
-from lm_eval_bias.measure import Metric, Number
-from lm_eval_bias.measure import number as made_number
+from lm_eval_bias.measure import Metric, Number, number as made_number
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS, Floats
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.student import implied_df
 from lm_eval_bias.results.leaderboard import badness
 from lm_eval_bias.results.paired import Difference
-from lm_eval_bias.results.runs import UNUSABLE as RATES
-from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.runs import UNUSABLE as RATES, Key, Run
 from lm_eval_bias.results.table import joined, number_text, unit_of_difference, with_unit
 from lm_eval_bias.results.verdict import unresponsive
 from lm_eval_bias.usage import UsageError
@@ -469,7 +467,8 @@ def _decided(
         low, high = test.interval(passes.alpha)
         kind = KEPT if verdict.rule.condition == WORSE and low > 0 else PASS
         spare = with_unit(bound - high, unit)
-        return kind, f"the whole interval keeps the bound, with {spare} to spare", ""
+        reason = f"the whole interval keeps the bound, with {spare} to spare{_beyond(verdict)}"
+        return kind, reason, ""
     held = number_text(verdict.rule.bound, verdict.unit)
     reason = f"the interval holds the bound of {held}{nor}"
     side, level = (0, fails) if value > bound else (1, passes)
@@ -486,6 +485,24 @@ def _decided(
         f"({'pass' if side else 'fail'}), if the number stayed where it is"
     )
     return INCONCLUSIVE, reason, todo
+
+
+def _beyond(verdict: Verdict) -> str:
+    """The parts of a whole that break its bound at 95 %, each by itself."""
+    rule, run, metric = verdict.rule, verdict.run, verdict.metric
+    if rule.group or rule.condition in PAIRED or not (run and metric):
+        return ""
+
+    def breaks(part: Number) -> bool:
+        own = quantity(rule, metric, part.value, lambda _: np.array(part[2:4]))
+        return bool(own.interval(0.05)[0] > own.bound)
+
+    parts = [
+        f"{group} {with_unit(part.value, verdict.unit)}"
+        for group, part in run.by_group(rule.metric).items()
+        if breaks(part)
+    ]
+    return f"; these parts break it by themselves: {', '.join(parts)}" if parts else ""
 
 
 def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:

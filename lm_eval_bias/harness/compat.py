@@ -184,7 +184,7 @@ class Writer:
         gen_kwargs: str,
         apply_chat_template: bool | None,
         **more: str | None,
-    ) -> None:
+    ):
         """Load a registered model type, or raise UsageError. apply_chat_template: None: if the
         model has a template or takes only messages. more: batch_size, device.
         """

@@ -48,7 +48,7 @@ class Conversation:
     the choices "behind" `EMPTY` and `OWN`.
     """
 
-    def __init__(self, instance: Any, apply: Any) -> None:
+    def __init__(self, instance: Any, apply: Any):
         self.instance, self.apply = instance, apply
         self.plan: Config = instance.args[1]
         self.turns = self.plan.get("turns") or [{"generation_kwargs": self.plan}]
@@ -162,7 +162,7 @@ def _score(lm: Any, turns: list[tuple[Conversation, str]]) -> None:
         with _as_written(lm, thinks):
             likelihoods = iter(lm.likelihoods(requests))
         for s, _ in part:
-            answer: list[Any] = [next(likelihoods) for _ in s.turn["choices"]]
+            answer = [next(likelihoods) for _ in s.turn["choices"]]
             if s.behind[s.turn.get("behind", "")] is None:
                 answer = [(nan, *others) for _, *others in answer]
             s.answers.append(answer)

@@ -36,7 +36,7 @@ class CustomDataset:
         documents: Callable[..., list[Document]],
         count: Callable[..., int] | None = None,
         checks: Callable[..., list[Document]] | None = None,
-    ) -> None:
+    ):
         self.documents = documents
         self._checks = checks
         self._count = count

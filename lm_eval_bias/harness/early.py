@@ -36,9 +36,9 @@ def asked_first(ask: Any) -> Any:
     also gets a counter for both calls."""
 
     def asked(self: Any, requests: Any, **_: Any) -> Any:
-        ids: Any = defaultdict(set)
+        ids = defaultdict(set)
         kinds: Any = defaultdict(Counter)
-        first: Any = []
+        first = []
         answers: Any = {}
         counter: Any = Counter()
 

@@ -22,7 +22,7 @@ def documents(
     """A task's `custom_dataset`. name, part: of the data set. data: a file in its place."""
     try:
         if data:
-            given: Any = rows(data, part)
+            given = rows(data, part)
         else:
             import datasets
 

@@ -64,7 +64,7 @@ def _loaded(model: Any, name: str, options: dict[str, Any]) -> tuple[Any, str, d
         )
     kept = {key: getattr(model, key, None) for key in _KEPT}
     kept["pretrained"] = getattr(kept["pretrained"], "name_or_path", kept["pretrained"])
-    arguments = {key: value for key, value in kept.items() if isinstance(value, (str, bool))}
+    arguments = {key: value for key, value in kept.items() if isinstance(value, str | bool)}
     if not any(map(arguments.get, _KEPT[:4])):
         if not name:
             raise UsageError("evaluate: nothing tells what the model is called; add name='...'")

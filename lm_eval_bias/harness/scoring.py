@@ -36,7 +36,7 @@ def likelihoods(self: Any, requests: list[Any]) -> list[tuple[Any, ...]]:
     `shown_likelihoods` and, of pairs, `pair_likelihoods`."""
     if any(not isinstance(request.args[0], str) for request in requests):
         raise UsageError(NO_LIKELIHOODS)
-    of_pairs: Any = getattr(self, "pair_likelihoods", None)
+    of_pairs = getattr(self, "pair_likelihoods", None)
     ways = [(PAIR in how and of_pairs, WHOLE in how) for how in map(how_of, requests)]
     found = {}
     for ask, whole in dict.fromkeys(ways):

@@ -34,7 +34,7 @@ def shard(
             f"the task has {len(clusters)} {what}, and a part takes whole ones"
         )
     places = list(clusters.values())
-    strata: list[list[int]] = []
+    strata = []
     for column in documents[0]:
         try:
             values = [frozenset(documents[i][column] for i in place) for place in places]

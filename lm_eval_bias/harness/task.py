@@ -107,7 +107,7 @@ class BiasTask(Base):
     OUTPUT_TYPE: Any
     dataset: Any
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config):
         config = {"num_fewshot": 0, "doc_to_target": "", **config}
         metadata = config.get("metadata") or {}
         thinks = flag(REASONING, metadata.get(REASONING, False))
@@ -417,7 +417,7 @@ class BiasTask(Base):
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         # One key holds the record. The others belong to no document, but the harness aggregates
         # only the keys that it finds here.
-        values: dict[str, Any] = dict.fromkeys(self._aggregations)
+        values = dict.fromkeys(self._aggregations)
         return values | {RECORDS: self._record(doc, results)} if RECORDS in values else values
 
     def _record(self, doc: Any, results: Any) -> Record | list[Record]:

@@ -28,7 +28,7 @@ def render(text: str | None, doc: Document) -> Any:
 class Text:
     """A field that the harness calls: it would compile a text for every document."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str):
         self.text = text
 
     def __call__(self, doc: Document) -> Any:

@@ -23,7 +23,7 @@ _BEFORE = ("", "\n", "(", ":", "1")
 def by_end_of_prompt(function: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     """A function of a prompt and what follows it, whose values depend on the prompt's end and are
     kept."""
-    known: dict[Any, Any] = {}
+    known = {}
 
     def kept(prompt: str, rest: Any) -> Any:
         key = prompt[-32:], rest
@@ -37,7 +37,7 @@ def by_end_of_prompt(function: Callable[[str, Any], Any]) -> Callable[[str, Any]
 class WholePrompt:
     """A model's `_encode_pair`, but white space at the end of a prompt stays there."""
 
-    def __init__(self, lm: Any) -> None:
+    def __init__(self, lm: Any):
         self._lm, self._plain = lm, lm._encode_pair
         self._head = lru_cache(maxsize=1)(lm.tok_encode)  # choices of a prompt come together
         self._tail = by_end_of_prompt(self._tail_of)

@@ -45,7 +45,7 @@ class Refused(UsageError):
     """The server will not answer this request. is_of_request: because of what it holds. reply: its
     whole text."""
 
-    def __init__(self, text: str, status: int, reply: str) -> None:
+    def __init__(self, text: str, status: int, reply: str):
         super().__init__(text)
         self.is_of_request, self.reply = status in (400, 422), reply
 
@@ -53,7 +53,7 @@ class Refused(UsageError):
 class Fault(Exception):
     """Another try may help. after: seconds that the server named."""
 
-    def __init__(self, text: str, after: float = 0.0) -> None:
+    def __init__(self, text: str, after: float = 0.0):
         super().__init__(text)
         self.after = after
 

@@ -7,6 +7,7 @@ an assistant's turn, or one that gives the likelihood of a turn.
 import asyncio
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import deepcopy
 from inspect import signature
@@ -25,7 +26,7 @@ from lm_eval_bias.likelihoods import HIDDEN, THOUGHT, UNSEEN, Likelihood, of_ser
 from lm_eval_bias.usage import UsageError, nearest
 
 from .chat_calls import GOES_ON, KEY, SPENT, Refused, Server, Spent
-from .replies import Beginning, Begun, Reply, beginning, steps, turn
+from .replies import Begun, Reply, beginning, steps, turn
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class ChatLogprobs(LocalChatCompletion):
         output_price: float | None = None,
         extra_body: Json | None = None,
         **kwargs: Any,
-    ) -> None:
+    ):
         if model is None:
             raise UsageError(f"--model {self.NAME}: add model=NAME to --model_args")
         for name in kwargs.keys() & {"auth_token", "header"}:
@@ -197,9 +198,9 @@ class ChatLogprobs(LocalChatCompletion):
         """Raises UsageError before the first call if a task cannot be asked."""
         cached = getattr(self.cache_hook, "dbdict", None) or {}
         answers = {r.args: cached.get(hash_args(self.NAME, r.args)) for r in requests}
-        questions: dict[str, list[str]] = {}
+        questions = defaultdict(list)
         for context, choice in answers:
-            questions.setdefault(context, []).append(choice)
+            questions[context].append(choice)
         for context, task in {r.args[0]: r.task_name for r in requests}.items():
             self.create_message([context])
             if why := _too_long(questions[context]):
@@ -311,7 +312,7 @@ class ChatLogprobs(LocalChatCompletion):
     async def call(self, body: Json) -> Reply:
         """The reply. `extra_body` is in the request. If the server refuses the name of the limit of
         tokens, the other name is tried, and kept once it helps."""
-        refusals: list[Refused] = []
+        refusals = []
         for limit in self._limits:
             fields = {limit if k == "max_tokens" else k: value for k, value in body.items()}
             fields |= self._extra_body
@@ -363,9 +364,7 @@ class ChatLogprobs(LocalChatCompletion):
 class Question:
     """One context and its choices. is_first: of the run, so errors are those of the server."""
 
-    def __init__(
-        self, model: ChatLogprobs, context: str, choices: Sequence[str], is_first: bool
-    ) -> None:
+    def __init__(self, model: ChatLogprobs, context: str, choices: Sequence[str], is_first: bool):
         self._model, self._choices, self._is_first = model, choices, is_first
         self._messages, self._shown, self._how = model.create_message([context]), nan, ""
         self._before: Reply
@@ -405,8 +404,8 @@ class Question:
         if not begun.tokens:
             self._shown, self._before = top.mass, reply
         size = sum(map(len, begun.tokens))
-        whole: set[bytes] = set()
-        others: dict[str, tuple[bytes, Beginning | None]] = {}
+        whole = set()
+        others = {}
         for choice in choices:
             part = choice.encode()[size:]
             token = beginning(top, part, not begun.tokens, model.ignore_case)
@@ -419,8 +418,8 @@ class Question:
         if model.whole and len(others) <= MOST_WHOLE:
             await asyncio.gather(*map(self._ask_whole, others))
             return
-        unseen: dict[str, float] = {}
-        longer: dict[Beginning, list[str]] = {}
+        unseen = {}
+        longer = defaultdict(list)
         for choice, (part, token) in others.items():
             if token is None or (
                 continues
@@ -428,7 +427,7 @@ class Question:
             ):
                 unseen[choice] = top.bound
             else:
-                longer.setdefault(token, []).append(choice)
+                longer[token].append(choice)
         walks = []
         for token, begins in longer.items():
             longer_begun = begun.then(token, others[begins[0]][0])

@@ -3,6 +3,7 @@
 Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -32,9 +33,9 @@ class Encoder:
 
     def each(self, texts: Iterable[str], bos: str | None = None) -> dict[str, bytes]:
         """Distinct text -> tokens. bos: of `adds`."""
-        groups: dict[bool, list[str]] = {}
+        groups = defaultdict(list)
         for text in dict.fromkeys(texts):
-            groups.setdefault(self.adds(text, bos), []).append(text)
+            groups[self.adds(text, bos)].append(text)
         encoded: dict[str, bytes] = {}
         for add, group in groups.items():
             encoded.update(zip(group, self.batch(group, add), strict=True))

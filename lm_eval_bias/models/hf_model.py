@@ -43,7 +43,7 @@ class HFModel(HFLM):
     OPTIONS: tuple[str, ...]
     SHORTER = "shorter texts"
 
-    def __init__(self, pretrained: Any, **kwargs: Any) -> None:
+    def __init__(self, pretrained: Any, **kwargs: Any):
         for name in kwargs:
             for option in difflib.get_close_matches(name, self.OPTIONS, 1, 0.8):
                 raise UsageError(
@@ -153,7 +153,7 @@ class EncoderModel(HFModel):
     AT_A_TIME: tuple[int, int]
     ANSWERS: str
 
-    def __init__(self, pretrained: Any, **kwargs: Any) -> None:
+    def __init__(self, pretrained: Any, **kwargs: Any):
         # the harness has no kind for encoders
         super().__init__(pretrained, **{"backend": "causal", **kwargs})
 

@@ -68,7 +68,7 @@ class MaskedLM(EncoderModel):
 
     def __init__(
         self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "tokens", **kwargs: Any
-    ) -> None:
+    ):
         # YAML turns `off` into False
         pairs = "off" if pairs is False else pairs
         for name, value, choices in (("pll", pll, METRICS), ("pairs", pairs, PAIRS)):

@@ -71,8 +71,8 @@ def rows(
     done. A token that overlaps a span belongs to it.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    ids: list[np.ndarray] = []
-    groups: list[np.ndarray] = []
+    ids = []
+    groups = []
     encodings = _encodings(tokenizer, [target.text for target in targets])
     for target, encoding in zip(targets, encodings, strict=True):
         group = _words(target.text, encoding) if within_words else range(len(encoding.ids))
@@ -90,7 +90,7 @@ Pair = tuple[str, str]
 def shared_tokens(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
     """For each pair and its reverse, the shared tokens of the first sentence, as in metric.py of
     Nangia et al. 2020, where the order of a pair may matter."""
-    targets: dict[Pair, Target] = {}
+    targets = {}
     encodings = _encodings(tokenizer, [text for pair in pairs for text in pair])
     for pair, encoded in zip(pairs, zip(encodings, encodings, strict=True), strict=True):
         blocks = SequenceMatcher(None, *(e.ids for e in encoded)).get_matching_blocks()
@@ -104,7 +104,7 @@ def shared_tokens(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
 def shared_words(tokenizer: Any, pairs: Sequence[Pair]) -> dict[Pair, Target]:
     """For each pair and its reverse, the tokens of the first sentence whose words both share,
     without words that a token joins to a part of a changed word."""
-    targets: dict[Pair, Target] = {}
+    targets = {}
     distinct = list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))
     encodings = _encodings(tokenizer, [text.rstrip() for pair in distinct for text in pair])
     for pair, encoded in zip(distinct, zip(encodings, encodings, strict=True), strict=True):
@@ -152,7 +152,7 @@ def _encodings(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
 def _words(text: str, encoding: Any) -> list[int]:
     """The number of each token's word. Words also end at blanks: Gemma's tokenizer makes one word
     of a text."""
-    numbers: list[int] = []
+    numbers = []
     number, last, before = -1, None, (0, 0)
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
         behind_blank = text[slice(*before)].strip() and any(

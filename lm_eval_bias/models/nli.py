@@ -4,6 +4,7 @@ A choice gets the log-probability of the label of that name. See docs/how-to/nli
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -48,7 +49,7 @@ class EntailmentLM(EncoderModel):
 
     def __init__(
         self, pretrained: Any, *, labels: str | Sequence[str] | None = None, **kwargs: Any
-    ) -> None:
+    ):
         named = _named(labels)
         super().__init__(pretrained, **kwargs)
         self._labels = _head(self.model.config, named, self._name)
@@ -74,7 +75,7 @@ class EntailmentLM(EncoderModel):
 
     def _questions(self, requests: Sequence[Instance]) -> list[LabelQuestion]:
         questions = []
-        choices: dict[str, set[str]] = {}
+        choices = defaultdict(set)
         for request in requests:
             pair = request.doc.get("premise"), request.doc.get("hypothesis")
             if not all(isinstance(text, str) for text in pair):
@@ -83,7 +84,7 @@ class EntailmentLM(EncoderModel):
                     f"one has {', '.join(map(str, request.doc))}. {self.ANSWERS}"
                 )
             label = request.args[1].strip().casefold()
-            choices.setdefault(request.task_name, set()).add(label)
+            choices[request.task_name].add(label)
             questions.append(LabelQuestion(pair, label))
         for task, words in choices.items():
             if words != set(LABELS):
@@ -107,10 +108,11 @@ class EntailmentLM(EncoderModel):
     def _answers(
         self, questions: Sequence[LabelQuestion], disable_tqdm: bool
     ) -> Iterator[tuple[LabelQuestion, tuple[float, bool]]]:
-        asked: dict[tuple[str, str], list[LabelQuestion]] = {}
+        asked = defaultdict(list)
         for question in questions:
-            asked.setdefault(question.pair, []).append(question)
-        pairs, inputs = list(asked), self._inputs(list(asked))
+            asked[question.pair].append(question)
+        pairs = list(asked)
+        inputs = self._inputs(pairs)
         lengths = np.array([len(ids) for ids in inputs["input_ids"]])
         self._refuse_long([premise for premise, _ in pairs], lengths)
 
@@ -132,11 +134,11 @@ class EntailmentLM(EncoderModel):
                     yield question, (found, found == max(value))
 
     def _inputs(self, pairs: Sequence[tuple[str, str]]) -> dict[str, list[list[int]]]:
-        inputs: dict[str, list[list[int]]] = {}
+        inputs = defaultdict(list)
         for part in chunks(pairs, AT_A_TIME):
             texts = map(list, zip(*part, strict=True))
             for name, rows in self.tokenizer(*texts, verbose=False).items():
-                inputs.setdefault(name, []).extend(rows)
+                inputs[name].extend(rows)
         return inputs
 
     def loglikelihood_rolling(

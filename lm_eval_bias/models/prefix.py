@@ -5,7 +5,7 @@ docs/explanation/hf_prefix.md.
 """
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
@@ -107,7 +107,7 @@ class PrefixLM(HFModel):
     OPTIONS = ("on_difference",)
     SHORTER = "a smaller max_length"
 
-    def __init__(self, pretrained: Any, *, on_difference: str = "stop", **kwargs: Any) -> None:
+    def __init__(self, pretrained: Any, *, on_difference: str = "stop", **kwargs: Any):
         if on_difference not in ("stop", "hf"):
             raise UsageError(f"on_difference={on_difference} in --model_args: expected stop or hf")
         if kwargs.get("tp_plan") is not None:
@@ -196,7 +196,7 @@ class PrefixLM(HFModel):
             return self._as_hf(method, requests, disable_tqdm, self._never_shared)
         if not requests:
             return []
-        answers: dict[int, Any] = {}
+        answers = {}
         limit, self._largest = self._row_limit, (0, 0)
 
         def answered(i: int, answer: Any) -> None:
@@ -331,7 +331,7 @@ class PrefixLM(HFModel):
         def alone(those: Sequence[Watched], size: int) -> list[float]:
             # without a key of the cache, and cut as `hf` cuts it, which would warn
             room = self.max_length + 1
-            requests: Any = [
+            requests = [
                 (None, w.context[len(w.continuation) - room :], w.continuation) for w in those
             ]
             return [value for value, _ in HFLM._loglikelihood_tokens(self, requests, True, size)]
@@ -399,7 +399,7 @@ class PrefixLM(HFModel):
         token = unpacked(b"".join(continuations))[order]
         total, greedy = np.zeros(len(pairs)), np.ones(len(pairs), dtype=bool)
         drawn = {finished[i] for i in rechecked(len(finished))}
-        watched: list[Watched] = []
+        watched = []
         sweep = Sweep(self._tree, trie)
         read_nodes = np.unique(node)
 
@@ -505,9 +505,9 @@ class PrefixLM(HFModel):
     ) -> list[Watched]:
         if self._row_limit < inf or self.think_end_token is not None or self.truncation:
             return []
-        members: dict[Prompt, list[int]] = {}
+        members = defaultdict(list)
         for i, prompt in self._pack_size(1, "texts").fit(lambda _: self._prompts(requests)).items():
-            members.setdefault(prompt, []).append(i)
+            members[prompt].append(i)
         prompts = list(members)
         if not prompts:
             return []
@@ -518,7 +518,7 @@ class PrefixLM(HFModel):
         self._try_rows(min(trie.size, packs.size, 1024), min(cached, self._held_tokens))
         if self._row_limit < inf:
             return []
-        watched: list[Watched] = []
+        watched = []
 
         def ended(prompt: Prompt, tokens: list[int], values: list[float] | None) -> None:
             places = members[prompt]
@@ -644,7 +644,7 @@ class PrefixLM(HFModel):
         self._try_texts(longest)
         self._try_writing(longest)
         limit = min(self._text_limit, self._writing_limit)
-        prompts: dict[int, Prompt] = {}
+        prompts = {}
         too_long = 0
         for i, (most, until, strategy) in enumerate(chosen):
             tokens, room = encoded[texts[i]], self.max_length - most

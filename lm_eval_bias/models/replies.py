@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import exp, inf, log
 from typing import Any, NamedTuple
@@ -170,12 +171,12 @@ def beginning(top: Top, part: bytes, first: bool, ignore_case: bool) -> Beginnin
     ignore_case. A token such as "a)" is the whole part "a".
     """
     wanted = part.lower() if ignore_case else part
-    by_size: dict[int, list[tuple[bytes, float]]] = {}
+    by_size = defaultdict(list)
     for text, probability in top.tokens:
         token = text.lstrip(b" ") if first else text
         token = token.lower() if ignore_case else token
         if token and (wanted.startswith(token) or _is_whole(token, wanted)):
-            by_size.setdefault(min(len(token), len(wanted)), []).append((text, probability))
+            by_size[min(len(token), len(wanted))].append((text, probability))
     if not by_size:
         return None
     size, spellings = max(by_size.items())

@@ -30,7 +30,7 @@ class TokenTrie:
         self.tails = [path] * len(keys)
         depths = np.arange(len(path), dtype=np.int32)
         tokens, depth = [b""], [depths[:0]]
-        closed: list[tuple[np.ndarray, int]] = []
+        closed = []
         previous = b""
         length = size = 0
         for i in sorted(range(len(keys)), key=keys.__getitem__):

@@ -77,8 +77,7 @@ def rounded(model: Any, seed: int) -> AbstractContextManager[Any]:
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else values.dtype
         return values * (1 + torch.finfo(dtype).eps * sign.to(values))
 
-    hook: AbstractContextManager[Any] = model.get_input_embeddings().register_forward_hook(change)
-    return hook
+    return model.get_input_embeddings().register_forward_hook(change)
 
 
 class Comparison(NamedTuple):

@@ -1,5 +1,6 @@
 """A task made on the fly for metrics that the samples of any task hold: their means."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import nan
@@ -27,7 +28,7 @@ Samples = Sequence[tuple[Path, Json]]
 def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
     """Task -> its `Samples` below folders or of results files; no task without --log_samples.
     UsageError for a path that is not there."""
-    result: dict[str, list[tuple[Path, Json]]] = {}
+    result = defaultdict(list)
     for file, _ in files([Place(path) for path in paths], []):
         name = DATED.match(file.name)
         if file in paths or (name and name["kind"] == "json"):
@@ -35,7 +36,7 @@ def samples_below(paths: Iterable[Path]) -> dict[str, list[tuple[Path, Json]]]:
                 content = clean(json_of(file))
                 for task in mapping(content, "configs"):
                     for path in samples_of(file, task, content):
-                        result.setdefault(task, []).append((path, content))
+                        result[task].append((path, content))
     return result
 
 
@@ -69,7 +70,7 @@ def task_of(task: str, metrics: Iterable[str], cluster: str | None, samples: Sam
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 cause = error if isinstance(error, UsageError) else f"not a sample of {task}"
                 raise UsageError(f"{file}, line {line_number}: {cause}") from None
-            numbers |= {k for k in sample.keys() - _LAYOUT if isinstance(sample[k], (int, float))}
+            numbers |= {k for k in sample.keys() - _LAYOUT if isinstance(sample[k], int | float)}
             columns |= dict.fromkeys(mapping(sample["doc"]))
             wide |= {metric for metric in keys if made[metric] < 0 or made[metric] > 1}
     if len(filtered) > 1 and not wanted:
@@ -112,14 +113,14 @@ def _number(value: Any, name: str) -> float:
     """NaN where a document has none."""
     if value is None:
         return nan
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, int | float):
         raise UsageError(f"{name} of a document is no number: {shortened(str(value), 60)}")
     return float(value)
 
 
 def _better(task: str, metric: str, results: Json) -> Way:
     """What a results file says."""
-    listed, higher = at(results, "configs", task, "metric_list"), dict[str, Any]()
+    listed, higher = at(results, "configs", task, "metric_list"), {}
     for entry in listed if isinstance(listed, list) else ():
         higher[str(at(entry, "metric"))] = at(entry, "higher_is_better")
     higher |= mapping(results, "higher_is_better", task)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from math import isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.measure import Metric, Number, Record, logging_disabled
+from lm_eval_bias.measure import Metric, Number, Record, Summary, logging_disabled
 from lm_eval_bias.metrics.errors import Ints
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.results.leaderboard import badness
@@ -175,32 +176,38 @@ class Pair(NamedTuple):
             for key in [(metric.name, group)]
         ]
 
-    def moved_most(self, key: Key) -> list[tuple[float, Record]]:
-        """Three answers that made a number of the second run worse: how much less bad it would be
-        with the first run's answer, and the record. None of so many that it would take minutes.
+    def moved_most(self, keys: Collection[Key]) -> dict[Key, list[tuple[float, Record]]]:
+        """Three answers that made each number of the second run worse: how much less bad it would
+        be with the first run's answer, and the record. None of so many that it would take minutes.
 
         They are searched for: of parts of like records those that move it most are divided again.
         """
         old, new = (np.array(side.records, dtype=object) for side in self.runs)
         if len(new) > 10_000:
-            return []
-        run = self.runs[1]
-        metric = run.measure.metric(key[0])
-        measure = run.measure._replace(metrics=[metric], tabled=[])
+            return {}
+        run, everything = self.runs[1], np.argsort([*map(str, new)])
+        metrics = {name: run.measure.metric(name) for name, _ in keys}
+        measure = run.measure._replace(metrics=[*metrics.values()], tabled=[])
 
-        def bad(again: Ints) -> float:
+        @cache  # the numbers have many parts in common
+        def changed(*again: int) -> Summary:
             records = new.copy()
-            records[again] = old[again]
-            summary = measure.summary(records.tolist(), errors=False, **run.options)
-            return badness(summary.number(key).value, metric)
+            records[[*again]] = old[[*again]]
+            return measure.summary(records.tolist(), errors=False, **run.options)
 
-        parts = [np.argsort([*map(str, new)])]
-        with logging_disabled():
+        def of_number(key: Key) -> list[tuple[float, Record]]:
+            def bad(again: Ints) -> float:
+                return badness(changed(*again.tolist()).number(key).value, metrics[key[0]])
+
+            parts = [everything]
             while max(map(len, parts)) > 1:
                 cuts = [cut for part in parts for cut in np.array_split(part, 4) if cut.size]
                 parts = sorted(cuts, key=bad)[:6]
-            now = bad(parts[0][:0])
+            now = bad(everything[:0])
             return [(now - bad(part), new[part[0]]) for part in parts[:3]]
+
+        with logging_disabled():
+            return {key: of_number(key) for key in keys}
 
 
 def paired(

@@ -51,7 +51,7 @@ def csv_cell(value: object) -> object:
     """A finite number as it is, other numbers empty, and a text that is no formula; % is a unit."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if isinstance(value, int | float):
         return value if isfinite(value) else ""
     shown = "" if value is None else visible(value)
     return f"'{shown}" if shown != "%" and shown.lstrip().startswith(FORMULAS) else shown

@@ -21,7 +21,7 @@ from lm_eval_bias.results.runs import (
     distinguishing,
     listed,
 )
-from lm_eval_bias.results.samples import Answers, template_name
+from lm_eval_bias.results.samples import template_name
 from lm_eval_bias.results.table import joined, unit_text
 from lm_eval_bias.results.verdict import QUOTED, kind, unanswered, unresponsive, unusable
 from lm_eval_bias.usage import UsageError
@@ -121,7 +121,7 @@ def _by_documents(
 ) -> Iterator[tuple[list[Run], Replicated]]:
     """Runs that were asked the same, by the documents that their samples show, with what paired
     tests need."""
-    read: dict[str, Answers] = {}
+    read = {}
     for run in asked if len(asked) > 1 else ():
         try:
             if run.samples and (held := answers(run)):
@@ -150,7 +150,7 @@ def _by_documents(
         notes.append(f"{task}: models were asked {other}, and stand in tables of their own")
     for runs in groups:
         those = [read[run.model] for run in runs if run.model in read]
-        paired: Replicated = {}
+        paired = {}
         if len(those) < len(runs) > 1:
             names = ", ".join(run.model for run in runs if run.model not in read)
             notes.append(f"{task}: no ranks without the samples of {names} (--log_samples)")

@@ -49,11 +49,14 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
         raise UsageError(f"{task.name}: {error}") from error
     metadata = {key: value for key, value in written.items() if key not in PARTS}
     config.pop("error", None)
-    # missing parts count as the others
     sizes = {part_of(run.options) or (1, 1): run.of or 0 for run in runs}
     of_parts = max((count for _, count in sizes), default=0)
-    known = len(runs) == len(files) and all(sizes.values())
-    original = ceil(sum(sizes.values()) * of_parts / len(sizes)) if known else None
+    original = None
+    if len(runs) == len(files) and all(sizes.values()):
+        # missing parts count as the others, but for the checks, which stand in the first part
+        checks = len(task.builder.checks(used)) if hasattr(task.builder, "checks") else 0
+        asked = sum(sizes.values()) - checks * ((1, of_parts) in sizes)
+        original = ceil(asked * of_parts / len(sizes)) + checks
     return {
         "task": task.name,
         "files": list(map(str, files)),

@@ -68,7 +68,7 @@ class Replicates:
 
     def __init__(
         self, measure: Measure, records: Rows, options: Options, replicates: Mapping[Key, Replicate]
-    ) -> None:
+    ):
         self.measure, self.records, self.replicates = measure, records, replicates
         self.options = options
         self.summary = summarise(measure, list(records), options)

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from lm_eval_bias.catalogue import Task
 from lm_eval_bias.data.bounds import GZ, Json, Unreadable, content_of, json_of, opened, plain_name
-from lm_eval_bias.exhibit import Row, Table
-from lm_eval_bias.exhibit import known as finite_number
+from lm_eval_bias.exhibit import Row, Table, known as finite_number
 from lm_eval_bias.measure import FIRST_TOKEN, SEEN, UNITS, WITHOUT_UNSEEN, WORDINGS, Metric, Number
 from lm_eval_bias.results import baseline
 from lm_eval_bias.results.escape import clean, shortened
@@ -374,7 +373,7 @@ def _read(
 ) -> tuple[list[Run], list[str], list[str]]:
     """All runs; what could not be read, and other notes."""
     given = {place.path for place in places}
-    runs, unread, notes = [], list[str](), list[str]()
+    runs, unread, notes = [], list[str](), []
     phrases: dict[str, Table] = {}
     for path, place in files(places, unread):
         name = DATED.match(path.name)
@@ -781,7 +780,7 @@ def _count(value: Any) -> int:
 
 def as_float(value: Any) -> float:
     """NaN for what is no number: None, a text, a truth value."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     return float(value)
 

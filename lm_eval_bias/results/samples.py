@@ -168,7 +168,7 @@ def results_file(samples: Path) -> Path | None:
 def results_of(samples: Path, task: str) -> Json | None:
     """What stands there. UsageError for results without the task."""
     path = results_file(samples)
-    results: Json | None = json_of(path) if path else None
+    results = json_of(path) if path else None
     if path and not mapping(results, "configs", task):
         raise UsageError(f"{path}: not a results file of {task}")
     return results

@@ -3,7 +3,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import floor, inf, isfinite, isnan, log10, nan
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
     head: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
-    words: frozenset[int] = frozenset({0})
+    words: Collection[int] = frozenset({0})
     title: str = ""
 
 
@@ -55,16 +55,16 @@ _BESIDE = {
 }
 
 
-def texts(rows: Sequence[Sequence[Cell]]) -> frozenset[int]:
+def texts(rows: Sequence[Sequence[Cell]]) -> set[int]:
     """The columns without a number."""
     columns = enumerate(zip(*rows, strict=True))
-    return frozenset(i for i, cells in columns if all(isnan(cell.value) for cell in cells))
+    return {i for i, cells in columns if all(isnan(cell.value) for cell in cells)}
 
 
 def apart(table: Table) -> tuple[Table, list[int]]:
     """A table with interval, n, note and verdict of a number in columns of their own, unless
     another has that n; and to which column each belongs."""
-    made: list[tuple[int, bool, list[Cell]]] = []
+    made = []
     for i, head in enumerate(table.head):
         cells = [row[i] for row in table.rows]
         if i in table.words:
@@ -79,7 +79,7 @@ def apart(table: Table) -> tuple[Table, list[int]]:
             )
             if any(texts) and not (name == "n" and shown):
                 made.append((i, name in ("note", "verdict"), [title, *map(Cell, texts)]))
-    words = frozenset(place for place, (_, is_text, _) in enumerate(made) if is_text)
+    words = {place for place, (_, is_text, _) in enumerate(made) if is_text}
     head_row, *rows = zip(*(cells for *_, cells in made), strict=True) if made else [()]
     return Table(head_row, rows, words, table.title), [i for i, *_ in made]
 
@@ -204,7 +204,7 @@ def _indented(text: str, width: float) -> str:
 def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
     """Rows of texts for a terminal, the titles first. right: the columns that stand right."""
     head, *rest = [[Cell(part) for part in row] for row in rows]
-    return text(Table(head, rest, frozenset(range(len(head))).difference(right)))
+    return text(Table(head, rest, set(range(len(head))).difference(right)))
 
 
 def _column(table: Table, i: int) -> list[str]:

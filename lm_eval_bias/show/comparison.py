@@ -75,12 +75,12 @@ def differences(compared: Sequence[ComparedNumber], title: str) -> Table:
             ]
         )
     head = [Cell(title) for title in ("number", "first", "second", "change", "p", "verdict")]
-    return Table(head, rows, frozenset({0, 5}), title)
+    return Table(head, rows, {0, 5}, title)
 
 
 def _row(comparison: Comparison, row: ComparedNumber) -> dict[str, Any]:
     difference, kind = row.difference, row.verdict.kind
-    cells: dict[str, Any] = {"task": row.task, **declared(row.metric), "group": row.group}
+    cells = {"task": row.task, **declared(row.metric), "group": row.group}
     for which, (number, own, text) in zip(SIDES, row.sides, strict=True):
         cells |= {f"{which}_value": number.value, f"{which}_n": number.n}
         cells |= {f"{which}_verdict": own or None, f"{which}_range": text or None}

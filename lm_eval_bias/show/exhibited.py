@@ -76,7 +76,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
     if not exhibit.paper_values:
         return []
     paper, *names = exhibit.paper_values
-    groups: defaultdict[tuple[str, str, Setting], list[PaperMatch]] = defaultdict(list)
+    groups = defaultdict(list)
     for place in of_task(run.task):
         file, table, cell, _ = place
         if file == paper and table.name in names and (cell.metric or cell.place):
@@ -102,7 +102,7 @@ def paper_rows(exhibit: Exhibit, run: Run, known: TaskInfo) -> list[PaperRows]:
 
 
 def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits.Table:
-    tables: dict[str, exhibits.Table] = {"numbers": []}
+    tables = defaultdict(list)
     places = {}
     for cell in cells:
         number = float(cell.value)
@@ -114,7 +114,7 @@ def _rows_of(cells: Sequence[PaperCell], exhibit: Exhibit, run: Run) -> exhibits
             if key not in places:
                 like = run.tables.get(cell.place.table) or [{}]
                 places[key] = {**dict.fromkeys(like[0]), **cell.place.row}
-                tables.setdefault(cell.place.table, []).append(places[key])
+                tables[cell.place.table].append(places[key])
             column = cell.place.column
             places[key] |= {column: number, f"{column}_printed": cell.printed}
     return [
@@ -222,7 +222,7 @@ def numbers(rows: Rows) -> Table:
         without = Cell("" if isnan(null) else number_text(null), value=null)
         body.append([*words[:2], number_cell(number_of(row), unit), without, Cell(unit), words[2]])
     titles = ("number", "group", "value", "without bias", "unit", "in the paper")
-    return Table([*map(Cell, titles)], body, frozenset({0, 1, 4, 5}))
+    return Table([*map(Cell, titles)], body, {0, 1, 4, 5})
 
 
 def others(runs: Iterable[Run]) -> Table:
@@ -234,7 +234,7 @@ def others(runs: Iterable[Run]) -> Table:
     ]
     head = [*map(Cell, ("task", "model", "metric", "filter", "value"))]
     title = "As the harness computed them, ± 1.96 standard errors; without a verdict"
-    return Table(head, rows, frozenset({0, 1, 2, 3}), title)
+    return Table(head, rows, {0, 1, 2, 3}, title)
 
 
 def plain(rows: Rows) -> Table:

@@ -23,7 +23,7 @@ class Folder:
     """A report's files, which `finish` writes. UsageError for a folder that holds other things, and
     for what cannot be written."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path):
         self.path, self.earlier = path, _listed(path)
         self.files: dict[str, str | bytes] = {}
         self.stems = {"index"}

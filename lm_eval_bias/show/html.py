@@ -46,9 +46,7 @@ def page(template: str, script: str | None = None, **what: Any) -> str:
     """script: the file of its only script."""
     names = {"style": "page.css", "script": script}
     texts = {
-        kind: (files(__package__) / name).read_text(encoding="utf-8")
-        for kind, name in names.items()
-        if name
+        kind: (files(__package__) / name).read_text("utf-8") for kind, name in names.items() if name
     }
     policy = ["default-src 'none'"]
     for kind, text in texts.items():

@@ -9,8 +9,7 @@ from lm_eval_bias.exhibit import Row
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import harmless, markdown_text, visible
 from lm_eval_bias.results.table import Table, csv_text, finite
-from lm_eval_bias.show import html as pages
-from lm_eval_bias.show import latex as tex
+from lm_eval_bias.show import html as pages, latex as tex
 
 
 class Section(NamedTuple):

@@ -5,8 +5,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_bias import __version__
-from lm_eval_bias.exhibit import Exhibit
-from lm_eval_bias.exhibit import rows as exhibit_rows
+from lm_eval_bias.exhibit import Exhibit, rows as exhibit_rows
 from lm_eval_bias.figures import draw
 from lm_eval_bias.figures.process import drawing
 from lm_eval_bias.results import verdict

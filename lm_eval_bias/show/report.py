@@ -11,8 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias import __version__
-from lm_eval_bias import exhibit as exhibits
+from lm_eval_bias import __version__, exhibit as exhibits
 from lm_eval_bias.exhibit import Exhibit
 from lm_eval_bias.figures import palette
 from lm_eval_bias.measure import IN_FORM
@@ -392,7 +391,7 @@ def _primaries(run: Run) -> Table:
             ]
         )
     title = f"Primary numbers of {run.task}, {run.n:,} documents"
-    return Table([*map(Cell, head)], rows, frozenset({0, 4}), title)
+    return Table([*map(Cell, head)], rows, {0, 4}, title)
 
 
 def _page(template: str, **what: Any) -> str:

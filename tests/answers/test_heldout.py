@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from score import QUESTIONS, outcomes, parser_of
-from score import cases as cases_of
+from score import QUESTIONS, cases as cases_of, outcomes, parser_of
 
 HERE = Path(__file__).parent
 

@@ -9,8 +9,7 @@ import re
 import string
 import sys
 from functools import cache
-from re import _compiler, _parser
-from re import _constants as sre
+from re import _compiler, _constants as sre, _parser
 from re._constants import (
     ANY,
     ASSERT,

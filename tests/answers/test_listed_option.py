@@ -1,7 +1,6 @@
 import re
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lm_eval_bias.answers.listed_option import listed_option
 from lm_eval_bias.data.lexicons import table

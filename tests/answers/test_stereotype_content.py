@@ -5,8 +5,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lm_eval_bias.answers import stereotype_content
 from lm_eval_bias.answers.filters import SurveyContent

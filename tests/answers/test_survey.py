@@ -1,8 +1,7 @@
 """Properties of survey_answer. The forms that it reads stand in survey_own.yaml and
 survey_forms.yaml."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from score import PARTS
 
 from lm_eval_bias.answers.survey import survey_answer

@@ -1,8 +1,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lm_eval_bias.answers.word_pairs import word_pairs
 from lm_eval_bias.benchmarks.mist.documents import pairs

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from score import NONE, PARTS, QUESTIONS, answer_of, cases, expected, outcomes, parser_of
 
 from lm_eval_bias.answers.listed_option import ANOTHER
@@ -53,7 +52,7 @@ def is_promised(answer, name, question, text):
     """Whether a reader may return an answer."""
     if name == "reasoning":
         return answer is None or set(answer) <= set(text) | {" "}
-    if isinstance(answer, (str, bool)):
+    if isinstance(answer, str | bool):
         return answer in (*NONE, *LABELS.get(name, ())) or name == "refusal"
     if name == "intensity":
         return 0 <= answer <= question["scale"]

@@ -4,8 +4,7 @@ import pytest
 
 from lm_eval_bias.benchmarks.bistereo import nli_documents, pairs_documents
 from lm_eval_bias.benchmarks.bistereo.nli_measure import NLI, record, record_generated
-from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS
-from lm_eval_bias.benchmarks.bistereo.pairs_measure import record as pairs_record
+from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS, record as pairs_record
 
 
 def test_the_answer_is_the_likeliest_label_if_each_likelihood_is_a_number(every):

@@ -5,8 +5,10 @@ from itertools import product
 import pytest
 from exhibited import missing, run_of, shown
 
-from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
-from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
+from lm_eval_bias.benchmarks.bistereo import (
+    nli_documents as bistereo_nli,
+    pairs_documents as bistereo_pairs,
+)
 from lm_eval_bias.likelihoods import Likelihood
 
 ENCODER, DECODER = "shared tokens", ""

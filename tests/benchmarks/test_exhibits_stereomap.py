@@ -9,8 +9,7 @@ from rated import answered, as_people
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.paper_values import of_task
-from lm_eval_bias.data.paper_values import tables as paper_tables
+from lm_eval_bias.data.paper_values import of_task, tables as paper_tables
 
 PUBLISHED = lexicon("stereomap_paper_values")
 KEYWORDS = {"Figures 4 and 8", "Figure 7", "Keywords of clusters", "Keywords of groups"}

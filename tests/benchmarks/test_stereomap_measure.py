@@ -9,8 +9,7 @@ from rated import answered, as_people
 from scipy import stats
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure
+from lm_eval_bias.benchmarks.stereomap import documents as stereomap, measure
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.harness.templates import render
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pandas import Series
 
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED

@@ -4,14 +4,13 @@ from types import MappingProxyType
 
 import pytest
 
-from lm_eval_bias.data import lexicons as items
-from lm_eval_bias.data import schema as item_files
+from lm_eval_bias.data import lexicons as items, schema as item_files
 from lm_eval_bias.data.content import read
 
 
 def parts(data):
     """Everything in some data that holds something."""
-    if isinstance(data, (str, int, float, bool)) or data is None:
+    if isinstance(data, str | int | float | bool | None):
         return
     yield data
     for part in data.values() if hasattr(data, "values") else data:

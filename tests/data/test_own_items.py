@@ -9,15 +9,16 @@ from functools import partial
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel
-from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
-from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
-from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
+from lm_eval_bias.benchmarks.bistereo import (
+    analogy_documents as bistereo_analogy,
+    nli_documents as bistereo_nli,
+    pairs_documents as bistereo_pairs,
+)
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.mist import documents as mist
@@ -59,7 +60,7 @@ def write(tmp_path, monkeypatch):
             if isinstance(content, str)
             else yaml.safe_dump(content, allow_unicode=True, sort_keys=False)
         )
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_text(text, "utf-8")
         return name
 
     return written

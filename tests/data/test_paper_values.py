@@ -8,8 +8,7 @@ from collections import defaultdict
 import pytest
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.data.paper_values import papers, tables_of
-from lm_eval_bias.data.paper_values import tables as paper_tables
+from lm_eval_bias.data.paper_values import papers, tables as paper_tables, tables_of
 
 TEXTS = {"mist": "mist", "hbb": "hbb", "empathy": "empathy_gap", "bistereo": "bistereo"}
 TABLES = {(name, table.name): table for name in TEXTS for table in paper_tables(name)}

@@ -15,7 +15,7 @@ from tests.gate.judged import run_of
 
 def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeypatch):
     """Where they differ, this prints what belongs there."""
-    document = (root / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
+    document = (root / "docs" / "how-to" / "export.md").read_text("utf-8")
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5), "responds": (84.0, 2.0)}
     values["gap_beyond_words"] = nan, nan
     run_of(

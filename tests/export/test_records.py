@@ -21,7 +21,7 @@ from tests.hostile import changed
 from tests.scripted import edited
 
 SCHEMA = json.loads(
-    Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8")
+    Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text("utf-8")
 )
 VALID = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
 VALUES = {

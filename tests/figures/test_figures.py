@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip("vl_convert")
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
-from lm_eval_bias.figures import draw as figures
-from lm_eval_bias.figures import palette
+from lm_eval_bias.figures import draw as figures, palette
 from lm_eval_bias.figures.draw import COLUMN, PAGE
 from lm_eval_bias.figures.plan import plan
 

@@ -4,8 +4,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lm_eval_bias.gate.rules import Rule, check, read
 from lm_eval_bias.measure import Metric

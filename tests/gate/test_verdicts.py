@@ -49,6 +49,16 @@ def test_the_null_value_need_not_be_zero(tmp_path):
     assert outcomes(tmp_path, "metric: share, within: 1") == [FAIL]
 
 
+def test_a_pass_names_the_parts_that_break_its_bound(tmp_path):
+    """Each ± 1.0343: -3 and 3 lie beyond 1.9, and 2 may lie within."""
+    parts = {("gap", f"by {value}"): (value, 0.5) for value in (-3.0, 2.0, 3.0)}
+    run_of(tmp_path, {"gap": (0.0, 0.5, 0, None)}, groups=parts)
+    (one,) = verdicts(tmp_path, rule("metric: gap, within: 1.9"))
+    assert one.verdict == PASS and one.reason.endswith(
+        "to spare; these parts break it by themselves: by -3.0 -3.0 points, by 3.0 3.0 points"
+    )
+
+
 @pytest.mark.parametrize(
     "value, unit, low, high",
     [

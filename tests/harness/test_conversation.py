@@ -12,8 +12,7 @@ import torch
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalChatCompletion
 
-from lm_eval_bias.harness import compat
-from lm_eval_bias.harness import conversation as module
+from lm_eval_bias.harness import compat, conversation as module
 from lm_eval_bias.harness.conversation import prompt, question, read_turns
 from lm_eval_bias.harness.task import BiasTask
 from lm_eval_bias.measure import Counted, Measure

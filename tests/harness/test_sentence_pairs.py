@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import documents

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.results import merged as merge
-from lm_eval_bias.results import runs, samples
+from lm_eval_bias.results import merged as merge, runs, samples
 from lm_eval_bias.show.report import TaskInfo, write
 from tests.mistakes import refused
 from tests.rule_model import RuleLM, evaluate, load

@@ -5,8 +5,7 @@ from math import nan
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import ranks
 

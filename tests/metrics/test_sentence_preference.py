@@ -1,8 +1,7 @@
 from math import exp, inf, nan, sqrt
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from lm_eval_bias.metrics.sentence_preference import CONTEXTS, log_odds, preference, sign_test
 
 from lm_eval_bias.benchmarks.bistereo.pairs_measure import PAIRS

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lm_eval_bias.models.at_a_time import blocks, row_blocks
 from lm_eval_bias.models.token_trie import TokenTrie

@@ -7,8 +7,7 @@ import pytest
 import tiny
 import tiny_masked
 import transformers
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from lm_eval.models.huggingface import HFLM
 from tokenizers import (
     Regex,

@@ -318,12 +318,12 @@ def test_what_merge_wrote_is_read(tmp_path, stem):
 
 
 def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
-    """Two of three parts of 36 documents each; a run of which a limit left most; a part whose
-    results are gone."""
-    for part in (1, 3):
+    """Two of three parts of 36 documents each, beside the first part's 20 attention checks; a run
+    of which a limit left most; a part whose results are gone."""
+    for part in (2, 3):
         shard(tmp_path / "parts", part, minutes=part)
     run = only(merged(tmp_path / "parts"))
-    assert (run.n, run.of) == (72, 108) and "asked 72 of 108 documents" in run.warnings
+    assert (run.n, run.of) == (72, 128) and "asked 72 of 128 documents" in run.warnings
     shard(tmp_path / "limit", 1, of=1, documents=8640)
     run = only(merged(tmp_path / "limit"))
     assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings

@@ -10,16 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results import leaderboard
 from lm_eval_bias.results.escape import FORMULAS, TEXT, csv_cell, markdown_cell, shortened, visible
 from lm_eval_bias.results.leaderboard import board, letter
 from lm_eval_bias.results.runs import find
-from lm_eval_bias.show import leaderboard as boards
-from lm_eval_bias.show import page
+from lm_eval_bias.show import leaderboard as boards, page
 from lm_eval_bias.show.page import WRITERS
 from tests.hostile import Page
 from tests.mistakes import refused

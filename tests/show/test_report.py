@@ -13,8 +13,7 @@ import pytest
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.results import runs, verdict
-from lm_eval_bias.show import page_figures
-from lm_eval_bias.show import report as page
+from lm_eval_bias.show import page_figures, report as page
 from lm_eval_bias.show.report import TaskInfo
 from tests import hostile
 from tests.hostile import HOSTILE, Page, run_of

@@ -6,6 +6,7 @@ paper: BIStereo, sections 3.3 and 4.3, appendices D, J and K.2
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from string import Formatter
@@ -169,12 +170,12 @@ def documents(items: str | None = None, groups: str | None = None) -> list[Docum
     """
     data = load(FILES, items=items, groups=groups)
     tuples = _by_content(data["items"])
-    cells: dict[tuple[str, str], list[list[list[Document]]]] = {}
+    cells = defaultdict(list)
     shuffle = random.Random(SEED)
     for contrast in _contrasts(data["groups"]):
         analogies = _analogies(tuples, data["groups"], contrast)
         shuffle.shuffle(analogies)  # so that the first ones of the contrasts have different words
-        cells.setdefault((contrast["gender"], contrast["axis"]), []).append(
+        cells[contrast["gender"], contrast["axis"]].append(
             [_contexts(data["groups"], contrast, i, *words) for i, words in enumerate(analogies)]
         )
     contexts = in_proportion([in_turns(columns) for columns in cells.values()])

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -59,9 +60,9 @@ def balanced(
 
     cells: columns that a stream shares.
     """
-    columns: dict[Any, list[Any]] = {}
+    columns = defaultdict(list)
     for stream in streams:
         cell = tuple(stream[0][0][c] for c in cells)
-        columns.setdefault(cell, []).append(stream)
+        columns[cell].append(stream)
     turns = in_turns([in_proportion(parts) for parts in columns.values()])
     return [d for block in turns for d in block if gender in (None, d["gender"])]

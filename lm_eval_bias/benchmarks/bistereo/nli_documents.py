@@ -194,9 +194,7 @@ def _streams(
             texts.setdefault(row["wording"], {})[row["gender"]] = variants
     counts = {w: {gender: len(variants) for gender, variants in texts[w].items()} for w in texts}
     an, named = groups.get("an", ()), groups["descriptors"]
-    comparisons: list[tuple[Document, Mapping[str, Word]]] = [
-        ({"paper": True, "placebo": False, "words": next(iter(named))}, named)
-    ]
+    comparisons = [({"paper": True, "placebo": False, "words": next(iter(named))}, named)]
     for row in groups.get("beside", ()):
         about = {"paper": False, "placebo": row["placebo"], "words": row["of"]}
         comparisons.append((about, {base(row[side]): row[side] for side in SIDES}))

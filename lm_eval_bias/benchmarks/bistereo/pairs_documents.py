@@ -221,7 +221,7 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
     rows = {row["wording"]: row for row in templates if row["axis"] == axis}
     texts = {wording: variants(row["text"]) for wording, row in rows.items()}
     counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
-    paper: Document = {"axis": axis, "paper": True, "placebo": False}
+    paper = {"axis": axis, "paper": True, "placebo": False}
     for pair in groups["axes"][axis]:
         yield from _crossed(groups, paper, texts, counts, pair)
     few = {
@@ -230,7 +230,7 @@ def _streams(templates: Sequence[Row], groups: Data, axis: str) -> Iterator[list
     for i, row in enumerate(groups.get("beside", {}).get(axis, ())):
         about = {"axis": axis, "paper": False, "placebo": "texts" in row}
         own = {f"{axis}-{i}-{j}": variants(x) for j, x in enumerate(row.get("texts", ()))}
-        of_things: dict[str, dict[Any, int]] = {w: {None: len(own[w])} for w in own}
+        of_things = {w: {None: len(own[w])} for w in own}
         for pair in row["pairs"]:
             yield from _crossed(groups, about, own or texts, of_things or few, pair)
 
@@ -284,7 +284,7 @@ def _contexts(
     """Sentiment and attribute of each block of a descriptor pair. start: where the attributes are
     entered. paper: whether a neutral pair comes first, for the paper's numbers."""
     for step in range(max(map(len, words.values()))):
-        neutral: list[tuple[str, str | None]] = [("neutral", None)] if paper and not step else []
+        neutral = [("neutral", None)] if paper and not step else []
         yield neutral + [
             (sentiment, words[sentiment][(start + step) % len(words[sentiment])])
             for sentiment in ("positive", "negative")

@@ -136,7 +136,7 @@ def identities(category: str, groups: Data) -> dict[str, str | None]:
         raise UsageError(
             f"the groups have no category {category!r}; expected one of {', '.join(categories)}"
         )
-    names: dict[str, str | None] = {groups["unspecified"]: None} if "unspecified" in groups else {}
+    names = {groups["unspecified"]: None} if "unspecified" in groups else {}
     return names | {
         name: group for group, members in categories[category].items() for name in members
     }
@@ -198,7 +198,7 @@ def documents(
         )
     names, placebos = _people(category, known)
     group_of = names | placebos
-    culture_of: dict[str | None, str] = {
+    culture_of = {
         group: culture
         for culture, members in known.get("cultures", {}).items()
         for group in members

@@ -8,7 +8,7 @@ paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, secti
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import zip_longest
@@ -289,9 +289,9 @@ def portions(
     """Concept pairs with the types to ask: the first pair of each theme with a quarter of the
     types, then with the other quarters, then the second pair, so that any beginning is a fair
     sample. Each quarter has types of each category, and other types for the next theme."""
-    themes: dict[str, list[Row]] = {}
+    themes = defaultdict(list)
     for concept in concepts:
-        themes.setdefault(concept.get("theme", concept["id"]), []).append(concept)
+        themes[concept.get("theme", concept["id"])].append(concept)
     seen: Counter[str] = Counter()
     places = []
     for type_, entry in types.items():

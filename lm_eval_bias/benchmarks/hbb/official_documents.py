@@ -9,6 +9,7 @@ paper: section 3.2, Table 5
 import csv
 import random
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -87,9 +88,9 @@ def _with_owner_behind(context: str, words: int | None) -> str:
 
 def spread(concepts: Iterable[Row]) -> list[Row]:
     """A fixed shuffle; any first part has each kind's share."""
-    kinds: dict[str, list[Row]] = {}
+    kinds = defaultdict(list)
     for concept in concepts:
-        kinds.setdefault(concept["kind"], []).append(concept)
+        kinds[concept["kind"]].append(concept)
     for kind, members in kinds.items():
         random.Random(f"{hbb.SEED}/{kind}").shuffle(members)
     return in_proportion([*kinds.values()])

@@ -55,7 +55,7 @@ def rows(path: str) -> list[dict[str, str]]:
     kinds = [*prompt_of, _CONCEPTS]
     expected = f"expected {'; or '.join(map(', '.join, kinds))} (and id, theme), found "
     problems = list(content.problems)
-    made: dict[str, dict[str, str]] = {}
+    made = {}
     for i, row in enumerate(() if problems else content.data or [{}]):
         cells = row.items() if isinstance(row, Mapping) else ()
         filled = {k: str(v).strip() for k, v in cells if v is not None and str(v).strip()}

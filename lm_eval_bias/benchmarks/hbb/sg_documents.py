@@ -34,7 +34,7 @@ def questions(
 
     split: how many are of option 1.
     """
-    written: dict[str, list[str]] = {}  # by pronoun, so that 78 questions share few lists
+    written = {}  # by pronoun, so that 78 questions share few lists
     for question, pronoun in hbb.described(concept, groups, types):
         if pronoun not in written:
             written[pronoun] = [

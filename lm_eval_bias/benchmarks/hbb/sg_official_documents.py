@@ -7,8 +7,7 @@ paper: section 5, appendix E
 
 from functools import partial
 
-from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
-from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
+from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official, sg_documents as hbb_sg
 from lm_eval_bias.harness.dataset import CustomDataset, Document
 
 

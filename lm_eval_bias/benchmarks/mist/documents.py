@@ -6,7 +6,7 @@ paper: MIST, sections 3.1 to 3.3
 """
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, count, cycle, islice
@@ -22,7 +22,6 @@ from lm_eval_bias.data.schema import (
     Named,
     Problems,
     Several,
-    Shape,
     Text,
     load,
     not_the_whole,
@@ -41,12 +40,12 @@ WORDS_PER_POLARITY = 5
 
 
 def _problems(data: Data, others: Data) -> Problems:
-    sides: dict[str, Counter[str]] = {}
+    sides = defaultdict[str, Counter[str]](Counter)
     owner: dict[str, str] = {}
     for name, group in data["groups"].items():
         yield from not_the_whole(("groups", name), name)
         yield from not_the_whole(("groups", name, "domain"), group["domain"])
-        sides.setdefault(group["domain"], Counter())[group["side"]] += 1
+        sides[group["domain"]][group["side"]] += 1
         for i, identifier in enumerate(group["identifiers"]):
             if (other := owner.setdefault(plain(identifier), name)) != name:
                 cause = f"{identifier!r} stands for {other} too"
@@ -61,7 +60,7 @@ def _problems(data: Data, others: Data) -> Problems:
         for i, word in enumerate(polarities["negative"]):
             if plain(word) in positive:
                 yield ("attributes", dimension, "negative", i), f"{word!r} is positive too"
-    words: set[str] = set()
+    words = set()
     for category, members in data.get("neutral_words", {}).items():
         for i, word in enumerate(members):
             if word in words:
@@ -71,7 +70,7 @@ def _problems(data: Data, others: Data) -> Problems:
 
 def _file(needed: str) -> dict[str, ItemFile]:
     """needed: "attributes" or "neutral_words"."""
-    shapes: dict[str, Shape] = {
+    shapes = {
         "groups": Named(
             Fields(domain=Text(), side=Text(["a", "b"]), identifiers=Several(Text())), least=2
         ),

@@ -209,7 +209,7 @@ def documents(
 
 @cache
 def _prompts(task: str, prompts: str) -> tuple[Document, ...]:
-    asked: list[Document] = []
+    asked = []
     for part in ASKED[task]:
         items_of_part = scales(part)
         single = part in ("original", "structure")

@@ -103,7 +103,7 @@ def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
 def spread(documents: Sequence[Document]) -> list[Document]:
     """Documents in an order whose first parts have the domains' shares, and terms in turn."""
     turns: Counter[tuple[str, str]] = Counter()
-    domains: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    domains = defaultdict(list)
     for i, document in enumerate(documents):
         term = document["bias_type"], document["target"]
         domains[term[0]].append((turns[term], i))

@@ -207,7 +207,7 @@ def tables(units: Frames, rows: GroupRows) -> dict[str, Table]:
         frames = [rows(name, *columns) for name in ("compared", "chosen") if name in units]
         for parts in zip(*frames, strict=True):
             numbers = {name: number for _, numbers in parts for name, number in numbers.items()}
-            row: Record = {"bias_type": parts[0][0].get("bias_type", ALL)}
+            row = {"bias_type": parts[0][0].get("bias_type", ALL)}
             row |= {name: int(numbers[name].value) for name in ("examples", "terms")}
             categories.append(row | estimates(numbers, names))
     return {"categories": categories}
