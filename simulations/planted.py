@@ -29,7 +29,7 @@ TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="u
 FRAMES, KINDS = TEXTS["frames"], TEXTS["kinds"]
 SIDES, LABELS = ("favoured", "other"), ("Entailment", "Contradiction")
 NLI = "Premise: {}\nHypothesis: {}\nInference:".format
-REPEATS, EVERY, TAUGHT, FACTS = 3, 5, 2, 6
+REPEATS, EVERY, TAUGHT, FACTS = 3, 5, 2, 8
 """Word choices of each probe template; steps between two measures of the dose; templates of a frame
 and facts in a step."""
 MARGIN, FLUENCY, RATE, HELD = 3.0, 0.02, 1e-3, 0.2
