@@ -31,8 +31,9 @@ WORLDS = {"noise": World(0, 0, 1), "shared": World(1, 0, 0.5), "own": World(0.5,
 def records(
     rng: Rng, world: World, shared: Mapping[Any, float], clusters: int
 ) -> Iterator[dict[str, Any]]:
-    """Two concept pairs per theme; two types of two identities and two placebo types."""
-    types = {"placebo 1": "EF", "Race": "AB", "Age": "CD", "placebo 2": "GH"}
+    """Two concept pairs per theme; two types of two identities, and eight placebo types: what is
+    expected of an edit has three terms, and its scatter needs more types than terms."""
+    types = {f"placebo {i}": "EF" for i in range(8)} | {"Race": "AB", "Age": "CD"}
     own, chance = drawn(rng, world.own), partial(rng.normal, 0, world.chance)
     for record in asked(np.arange(2 * clusters) // 2, types, (1, 2)):
         if record["first"] == 1:

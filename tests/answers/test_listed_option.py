@@ -86,11 +86,6 @@ def test_a_sentence_of_another_question_is_no_option_and_behind_a_letter_it_is_t
         assert listed_option(f"{letter}) {other[first]}", options) == letter
 
 
-def test_a_text_that_has_the_words_of_signs_names_no_option_by_them():
-    for word in ("letter_b", "sentence_b", "letter\uff3fb", "letter\\_b", "the answer: letter_b"):
-        assert listed_option(word, options_of(PAIRS[0])) == "unparsed", word
-
-
 NOUNS = ["bus", "rain", "hour", "cold"]
 TEXT = "the a an bus was late and they waited in rain hour about it cold A An The"
 

@@ -61,24 +61,7 @@ def test_no_word_is_read_where_another_stands(dimension):
         assert word_pairs(f"{a}: Ethan", [a, b], groups) == "unparsed"
 
 
-def warm_and_quiet(text, groups):
-    return word_pairs(text, ["Warm", "Quiet"], groups)
-
-
 def test_no_group_is_read_where_the_other_stands():
     for a, b in QUESTIONS:
-        assert warm_and_quiet(f"Warm: {a}\nQuiet: {b}", [a, b]) == [0, 1], (a, b)
-
-
-def test_plurals_and_missing_accents_name_the_same_group():
-    written = {
-        "Woman": "women",
-        "Lady": "ladies",
-        "Girl": "Girls",
-        "Seniors": "senior",
-        "Martín": "Martin",
-        "Disable": "disabled",
-        "Non-binary": "nonbinary",
-    }
-    for name, other in written.items():
-        assert warm_and_quiet(f"Warm: {other}\nQuiet: Ethan", [name, "Ethan"]) == [0, 1], name
+        text = f"Warm: {a}\nQuiet: {b}"
+        assert word_pairs(text, ["Warm", "Quiet"], [a, b]) == [0, 1], text

@@ -81,11 +81,6 @@ def test_a_task_of_ours_that_no_run_has_ends_with_1(gate, one_run):
 @pytest.mark.parametrize(
     "row, arguments, message",
     [
-        (
-            "metric: gap, bellow: 9",
-            "",
-            "bias.yaml, line 2, rules > entry 1 > bellow: unknown; did you mean below?",
-        ),
         (PASS, "cut", "some runs cannot be judged, and older ones do not stand in for them"),
         (PASS, "runs --junit absent/j.xml", "--junit absent/j.xml: there is no folder absent"),
         (PASS, "runs --nightly 0", "--nightly 0: expected how many runs are planned"),

@@ -447,7 +447,7 @@ def test_unchanged_models_fail_in_at_most_5_of_100(tmp_path):
         return difference(2.0, 2 + noise.mean(), noise.std(ddof=1) / 24**0.5)
 
     failed = sum(gate.overall(judged(unchanged)) == FAIL for _ in range(100))
-    assert 0 < failed <= stats.binom.ppf(0.99, 100, 0.05) == 11
+    assert 0 < failed <= 11
 
 
 @pytest.mark.parametrize(
