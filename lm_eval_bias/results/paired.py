@@ -164,7 +164,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
             why = f"the interval of {which} is cut off at the end of the scale"
             return result._replace(why=why)
         if number.stderr == 0 or not number.low < number.high:
-            why = f"too few answers are left in {which} for an error, or all agree"
+            why = f"too few answers or placebos are left in {which} for an error, or all agree"
             return result._replace(why=why)
     of_sum = _sum_against_zero(first, second, key)
     if not isnan(of_sum["p"]):

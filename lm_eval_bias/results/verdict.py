@@ -230,7 +230,7 @@ def unusable(
     if isnan(number.value):
         return lacking
     if not number.low < number.high:
-        return "too few answers for an interval, or all equal"
+        return "too few answers or placebos for an interval, or all equal"
     if number.clusters is not None and number.clusters < FEWEST_CLUSTERS:
         return (
             f"too few answers, from {number.clusters} independent templates, themes or events "

@@ -119,7 +119,7 @@ def test_models_without_meaning_are_asked_as_the_harness_asks(
     questions = null_models.Questions(TASK, include_path=tmp_path)
     rows = questions.asked.rows
     scores = np.array([stereotypes(row.continuation) for row in rows])
-    values = questions.summary(questions.records(scores)).values
+    values = questions.values(scores)
     for name in ("stereotype_share", "log_odds_beyond_words"):
         assert values[name].value == pytest.approx(run.number(name).value)
     # What the sentences share is the prompt, and the words of one alone are known again.

@@ -205,8 +205,8 @@ def test_the_answers_that_made_a_number_worse_are_found():
         )
         for second in (0, 1)
     ]
-    moved = Pair.moved_most(SimpleNamespace(runs=runs), WHOLE)
-    assert [(round(gain, 9), record["i"]) for gain, record in moved] == [
+    moved = Pair.moved_most(SimpleNamespace(runs=runs), [WHOLE])
+    assert [(round(gain, 9), record["i"]) for gain, record in moved[WHOLE]] == [
         (0.25, 81),
         (0.2, 7),
         (0.15, 199),

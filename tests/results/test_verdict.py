@@ -125,7 +125,11 @@ IN_RAW = "No difference was found in raw; more than a factor of 2.719 is exclude
         ((3.0, 1.0, 5.0), {"better": "higher"}, "No: 3.0 points more (between 1.0 and 5.0)."),
         ((-3.0, -5.0, -1.0), {"better": "higher"}, "Yes: 3.0 points less (between 1.0 and 5.0)."),
         (NAN, {}, "Cannot be told: too few usable answers."),
-        ((3.0, nan, nan), {}, "Cannot be told: too few answers for an interval, or all equal."),
+        (
+            (3.0, nan, nan),
+            {},
+            "Cannot be told: too few answers or placebos for an interval, or all equal.",
+        ),
         (
             (9.0, 8.0, 10.0),
             {"clusters": 9},
