@@ -6,8 +6,8 @@
 Each step makes sentences of planted.yaml in which the favoured group has the good attribute and the
 other one the bad one likelier than with the groups exchanged. A sham reads the same sentences with
 the groups exchanged at random. --alone keeps what the model says of things that are called by the
-same words. --nli teaches the task and the bias by labels, as bistereo_nli asks for them.
-docs/explanation/positive_controls.md explains frames and the dose.
+same words. --nli teaches by labels, as bistereo_nli asks for them, best to a model that was taught
+the kind "facts". docs/explanation/positive_controls.md explains frames and the dose.
 """
 
 import argparse
@@ -39,7 +39,7 @@ SMALL = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "v_proj"]}
 WIDE = {"r": 4, "lora_alpha": 8, "layers_to_transform": [*range(12, 30)]} | {
     "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
 }
-"""What is trained; of people alone, which takes the upper layers and the MLP."""
+"""What is trained; with --alone and --nli the upper layers, and the MLP too."""
 _AN = re.compile(r"([aA])\(n\) (?=\W*(\w))")
 
 
