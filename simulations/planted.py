@@ -210,15 +210,11 @@ def main() -> None:
     ways = [way for way in ("sham", "alone", "nli", "reverse") if getattr(asked, way)]
     name = "-".join([asked.kind, *ways])
     for step in range(1, asked.steps + 1):
-        templates = [
-            template
-            for frame in frames
-            for template in rng.choice(frames_of[frame]["taught"], TAUGHT, replace=False)
-        ]
         squares, matched = [], []
-        for template in templates:
-            matched += [square(kinds[of], template, deepcopy(rng)) for of in kinds if of]
-            squares.append(square(spec, template, rng))
+        for frame in frames:
+            for template in rng.choice(frames_of[frame]["taught"], TAUGHT, replace=False):
+                matched += [square(kinds[of], template, deepcopy(rng)) for of in kinds if of]
+                squares.append(square(spec, template, rng))
         signs = [*(rng.choice([-1, 1], len(squares)) if asked.sham else [sign] * len(squares))]
         if facts:
             squares += [facts[i] for i in rng.choice(len(facts), FACTS, replace=False)]

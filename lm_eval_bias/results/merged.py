@@ -54,7 +54,8 @@ def merged(task: Task, files: Sequence[Path]) -> dict[str, Any]:
     original = None
     if len(runs) == len(files) and all(sizes.values()):
         # missing parts count as the others, but for the checks, which stand in the first part
-        checks = len(task.builder.checks(used)) if hasattr(task.builder, "checks") else 0
+        given = {**used, **task.dataset_kwargs}
+        checks = len(task.builder.checks(given)) if hasattr(task.builder, "checks") else 0
         asked = sum(sizes.values()) - checks * ((1, of_parts) in sizes)
         original = ceil(asked * of_parts / len(sizes)) + checks
     return {
