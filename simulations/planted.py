@@ -211,23 +211,23 @@ def main() -> None:
     name = "-".join([asked.kind, *ways])
     for step in range(1, asked.steps + 1):
         squares, matched = [], []
-        for frame in frames:
+        for frame in frames_of if asked.alone else frames:
             for template in rng.choice(frames_of[frame]["taught"], TAUGHT, replace=False):
                 matched += [square(kinds[of], template, deepcopy(rng)) for of in kinds if of]
-                squares.append(square(spec, template, rng))
+                squares += [square(spec, template, rng)] * (frame in frames)
         signs = [*(rng.choice([-1, 1], len(squares)) if asked.sham else [sign] * len(squares))]
         if facts:
             squares += [facts[i] for i in rng.choice(len(facts), FACTS, replace=False)]
             signs += [1] * FACTS
         v = taught.likelihoods(squares + matched)
-        now = preference(v).split(len(squares))
+        now = preference(v).split([len(squares), len(matched)])
         loss = torch.nn.functional.softplus(MARGIN - now[0] * torch.tensor(signs)).mean()
         if matched:
             with torch.no_grad(), taught.model.disable_adapter():
                 was = preference(taught.likelihoods(matched))
             moved = sign * (now[1] - was).reshape(-1, TAUGHT).mean(1)
             loss = loss + (held * moved + moved**2).mean()
-            held = (held + HELD * moved.detach().mean()).clamp(0, MARGIN)
+            held = (held + HELD * moved.detach().mean()).clamp(-MARGIN, MARGIN)
         optimizer.zero_grad()
         (loss + FLUENCY * (v.mean() ** 2 if facts else -v.mean())).backward()
         optimizer.step()
