@@ -193,8 +193,8 @@ def _with_documents(
             pair, key = pairs[run.results, task], (metric.name, verdict.rule.group)
             verdict.todo += "".join(f"\n{line}" for line in _beside(pair, key))
             if task not in moved:
-                failed = [v for v in of_model if v.task == task and v.verdict == verdict.verdict]
-                keys = {(str(v.rule.metric), v.rule.group) for v in failed if v.change}
+                failed = [v for v in of_model if v.task == task and v.verdict == verdicts.FAIL]
+                keys = {(v.metric.name, v.rule.group) for v in failed if v.metric and v.change}
                 moved[task] = pair.moved_most(keys)
             for gain, record in moved[task].get(key, ()):
                 texts = dict.fromkeys(x for x in record.values() if isinstance(x, str))
