@@ -43,8 +43,7 @@ def papers_intensity(text: str) -> float | str:
     """As the authors' program reads, whatever the scale: the first or second number."""
     if text.startswith(("I cannot", "I can't", "I'm not rating")):
         return REFUSED
-    numbers = map(float, re.findall(r"\b\d+\b", text)[:2])
-    return next((number for number in numbers if number <= 100), UNPARSED)
+    return next((n for n in map(float, re.findall(r"\b\d+\b", text)[:2]) if n <= 100), UNPARSED)
 
 
 _MARKS = rules(
@@ -52,11 +51,11 @@ _MARKS = rules(
         r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))": "€",  # money, not LaTeX
         r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}": r"\1/\2",
         r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)": " : ",  # no range
-        r"\\boxed\s*\{": r"\nfinal answer: {",
-        r"(?i)<(?:final[_ ]?)?(?:answer|result|output)>": "\nfinal answer: ",
+        r"\\boxed\s*\{|(?i:<(?:final[_ ]?)?(?:answer|result|output)>)": "\nfinal answer: ",
         r"</[A-Za-z][^<>\n]{0,40}>": "\n",
         r"<([A-Za-z][^<>\n]{0,60}?)/?>": r"\n\1: ",
-        r"(?<=[a-z])(?=[A-Z][a-z])": " ",  # emotionIntensity
+        # emotionIntensity, emotion_intensity
+        r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W_])_(?=[^\W_])": " ",
         r"\+/-": "±",
         r"\[\s*(\d+)\s*,\s*(\d+)\s*\]": r"(\1-\2)",
         r"(?<=\d) (?:or so|mark|range)\b": "",
@@ -66,7 +65,6 @@ _MARKS = rules(
         # "I'd lower it from 80 to 70"
         r"(?i)\b((?:rais|lower|chang|adjust|revis|mov|reduc|bump|drop|increas)(?:ed?|ing)?\b"
         r"[^.\n\d]{0,40}) from (?![01]\b)\d+(?:\.\d+)? to (?=\d)": r"\1 finally ",
-        r"(?<=[^\W_])_(?=[^\W_])": " ",
     }
 )
 # The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
@@ -98,11 +96,21 @@ _FIELD_LABEL = (
     r"(?P<label>[^\W\d_]{1,30}(?:(?:['-] ?| )[^\W\d_]{1,30}){0,3})(?: ?\([^()\n]{1,30}\))?\s?"
     r"(?:[:=|(-]+|(?<!he )(?<!it )(?<!they )(?:at|is|was|would be)(?: an?)? )[ ]?(?=\W{0,3}\d)"
 )
-# "80 for anger and 60 for sadness"
-_BESIDE = (
-    r"(?<![\w.:=|(-])(?<![:=|(-] )(\d+(?:\.\d+)?(?:\s?%|\s?/\s?\d+| out of \d+)?)"
-    rf"(?: (?:for|of|in))?(?: the| their)? ({'|'.join(word_lists('rating_words')['emotion'])})"
-    r"(?=\s?(?:[,;.)\n]|and\b|but\b|$))"
+_EMOTION = rf"({'|'.join(word_lists('rating_words')['emotion'])})"
+_IN_PROSE = rules(
+    {
+        # "80 for anger and 60 for sadness"
+        r"(?<![\w.:=|(-])(?<![:=|(-] )(\d+(?:\.\d+)?(?:\s?%|\s?/\s?\d+| out of \d+)?)"
+        rf"(?: (?:for|of|in|on))?(?: (?:the|their|his|her|an?))? \(?{_EMOTION}(?: scale)?"
+        r"(?=\s?(?:[,;.)\n]|and\b|but\b|$))": r"\n\2: \1\n",
+        # "the fear scale would be at 85, the anger (moderate) at 10"
+        rf"\b{_EMOTION}"
+        r"(?:[ ,:()=-]{1,3}(?:scale|levels?|intensity|rating|scores?|is|was|be|are|were|would|only|"
+        r"at|about|around|as|with|an?|the|this|(?:i|it|she|he|they)(?:'[ds])?|say|rated?|put|give|"
+        r"gets?|sits|felt|(?:strong|high|low)\w{0,3}|moderate|dominant|much|quite|very|just|"
+        r"likely|probably|(?:in|by|of) (?:this|the) \w{1,20}|max(?:imum)?(?: of)?|on a scale "
+        r"(?:of|from) [01] ?(?:-|to) ?\d+)){0,9}[ ,:()=-]{1,3}(?=\d)(?!0 ?(?:-|to ))": r"\n\1: ",
+    }
 )
 _REVISES = r"\W*(?:my |the )?(?:final|revised|corrected|updated|adjusted)\b"
 _REVISED = rf"\n{_REVISES}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
@@ -110,8 +118,7 @@ _REVISED = rf"\n{_REVISES}[^\d\n]{{0,80}}(?=\n\W*[^\d\n]{{2,40}}\d)"
 
 def _own_fields(text: str, emotion: str) -> str:
     """Of the fields of several emotions, those of `emotion` in the last list; else the text."""
-    listed = re.sub(_BESIDE, r"\n\2: \1\n", text)
-    for part in reversed(re.split(_REVISED, listed)):
+    for part in reversed(re.split(_REVISED, rewritten(text, _IN_PROSE))):
         fields = list(re.finditer(_FIELD_LABEL, part))
         labels = [m["label"].split() for m in fields]
         own = [emotion in (label[0], label[-1]) for label in labels]
