@@ -180,8 +180,8 @@ _ROLES = [
             _STATED,
         ),
         (rf"\b(?:name|emotion) of{_LIGHT}$", _STATED),
-        (rf"\b(?:begin|pronoun)(?: hedge| article| suppose)* copula{_LIGHT}$", _STATED),
-        (rf"(?:begin|comma|so|but|fine|sep|bar|dash|close|foreign){_LIGHT}$", _ALONE),
+        (rf"\b(?:begin|comma|pronoun)(?: hedge| article| suppose)* copula{_LIGHT}$", _STATED),
+        (rf"(?:begin|comma|ask|so|but|fine|sep|bar|dash|close|foreign){_LIGHT}$", _ALONE),
     )
 ]
 _ENDS = (

@@ -75,7 +75,7 @@ _SCALES = (
 )
 # Digits that are no rating: times, dates, money, measures, "COVID-19", "2nd", "35-year-old", "7am".
 _CODES = (
-    r"\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|"
+    r"00\d{1,20}|\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|"
     rf"[€£¥]\s?{_DIGITS}|(?<![-\d])\d{{1,2}}:\d{{1,2}}(?![\d/])|"
     rf"(?:(?<=[a-z])|(?<=[a-z]-)){_DIGITS}|"
     rf"{_DIGITS}\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
