@@ -231,8 +231,7 @@ _SIGNS = rules(
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
         rf"\b5{_POINTS} (?:scale|system|likert)\b": " ",
         rf"\b(?:7|10|100|seven|ten){_POINTS}\b|\b(?!5)\d{{1,3}}[ -]point scale\b": " § ",
-        r"\bscale,? (?:with|of) 5 points\b": " ",
-        r"(?:^\W*|\bis )point [1-5]\b": " ",
+        r"\bscale,? (?:with|of) 5 points\b|(?:^\W*|\bis )point [1-5]\b": " ",
         r"\b(\d)-(?:star|point)\b": r"\1",
         r"\bnot at all\b": "none",
         r"(?<![\d.])[0-5](?:\.\d)? ?(?:-|to|or) ?[1-5](?:\.\d)?\s?(?:/|out of) ?5\b": " # ",
@@ -242,16 +241,16 @@ _SIGNS = rules(
         r"(?<![\d.])([1-5]) of 5(?=\W{0,3}(?:$|[.,;)]))": r" (\1) ",
         r"(?<![\d.])\d+(?:\.\d+)?(?: points| stars)?\s?(?:/|out of)\s?(?:the )?\d+": " # ",
         r"\b\d+ (?:of|in) (?:the |every )?\d+\b": " ",
-        r"(?<![\d.])(?<![:=|-] )\d+ ?(?:-|to) ?\d+\s?%": " ",
-        r"(?<![\d.])\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
+        r"(?<![\d.])(?:(?<![:=|-] )\d+ ?(?:-|to) ?\d+\s?%|"
+        r"\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b))": " ",
         r"(?<=[:=|(])\s?[-+]\d+": " # ",
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
         r"sorry|correction|scratch that|thinking about it|let me (?:correct|revise|change|adjust)|"
-        r"(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|"
+        r"edit(?=:)|(?:revised|changed|corrected|lowered|raised|adjusted|updated) to)\b|"
         r"(?:,|\.{3}|…) ?no\b|(?<=\d)\. no,": " wait ",
         rf"{_N} (?:seems|is|looks|feels)(?: \w+)? (?:too )?(?:high|low|harsh)\b|"
-        rf"{_N}\? (?:no|nope|nah|not (?:quite|really))\b": " # wait ",
+        rf"{_N}\? (?:no|nope|nah|rather|not (?:quite|really))\b": " # wait ",
         r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|"
         r"lower|bump|adjust|change|revise)\b[^.\d]{0,30} to(?= an? \d| \d)": " wait = ",
         # ratings that are denied, past, supposed or others'
@@ -259,7 +258,8 @@ _SIGNS = rules(
         r"could be|(?:could|might|would) have \w+|initially \w+|at first \w+|(?:adjusted|changed|"
         r"revised|lowered|raised|up|down) from)(?: (?:as|an?|the|give|them|it|\w+ as)){0,3} "
         rf"{_N}(?: for \w+)?": " ",
-        rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}": " ",
+        rf"(?:(?<!\bi )(?<!\bwe )(?<!\bmost )\bwould|\bmight|\bmay|\bcould)(?: \w+)? say {_N}|"
+        rf"\b(?:some|others)(?: people)? (?:say|rate|give)(?: \w+)? {_N}(?:,? others {_N})?": " ",
         # ratings that are not given: "I won't give a rating (e.g., 4)"
         r"\b(?:can't|cannot|can not|won't|will not|(?:not|never) (?:going|able|willing) to|"
         r"rather not|(?:refuse|decline|unable|unwilling) to|don't want to) (?:\w+ly )?(?:give|rate|"
@@ -301,7 +301,7 @@ _CUE = (
     r"\bi (?:guess|think|suppose|believe)(?: (?:it's|it is|an?|maybe|about)){0,2}\W*$|"
     r"\b(?:rating|score|answer|say|rate|rated|give)\b\W*$|\b(?:it|that|this|which) is\W*$|\?\W*$"
 )
-_BEGINS = r"[-.,;:=(\[|](?: so| then| hence)?\W*$"
+_BEGINS = r"[-.,;:=(\[|](?: so| then| hence| but)?\W*$"
 _ENDS = re.compile(r"\s*(?:[.;)\]]|$)")
 _JOINS = r"(?:.{0,200}[,;/])?\s*(?:(?:or|and|even|maybe)\s+)*"
 _REDO = (
@@ -426,7 +426,9 @@ class _SurveyReader:
             group = [*group, self._item(int(n))]
             if re.fullmatch(_JOINING, phrase):
                 continue
-            value, direct, corrects = self._rating(phrase if first else _SENTENCE.split(phrase)[0])
+            value, direct, corrects = self._rating(
+                phrase if first or self.only else _SENTENCE.split(phrase)[0]
+            )
             corrects |= "wait" in lead
             lead = phrase
             if value is not None:
