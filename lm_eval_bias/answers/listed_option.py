@@ -296,7 +296,7 @@ _GROUPED = rules(
         rf"neither[( ]+{_LETTER}[) ]{{0,4}}nor[( ]{{0,4}}{_OTHER_LETTER} *[)]?": f" {_BOTH} ",
         rf"(?:either +)?{_LETTER}[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}{_OTHER_LETTER}": " either ",
         # "a. No, the other option."
-        rf"{_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))|"
+        rf"(?<!than  |d of  ){_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))|"
         rf"{_ANY}\W*\bno, the other(?: {_NOUN}| one)?(?=\W*(?:\n|$))": " either ",
         # "I decline. Choice a: she struggles."
         rf"^(\W*i (?:must |have to )?(?:decline|refuse)(?: to \w+)?[.!]\W*){_ANY}": r"\1",
@@ -399,13 +399,13 @@ _FITS = (
 # What stands before and behind an option that is the answer without words of choosing.
 _LEADS = (
     r"^\W*(?:(?:sure|so|but|then|well|ok|okay|yes|sorry|maybe|probably|definitely|def|perhaps|"
-    r"clearly|just|still|yet|rather|here|assistant|or)\W+){0,9}$|"
+    r"clearly|likely|surely|just|still|yet|rather|here|assistant|or)\W+){0,9}$|"
     r"[:=,]\W*(?:(?:so|then|but)\W+)?$| - \W*$|\[x\]\W*$"
 )
 _LED = (
     rf"[^\w=]*$|(?!\W{{0,3}}(?:{_VERB}|(?:describe|depict|portray|mention|present|suggest)s\b(?!"
     r"[^.\n]{0,40}\b(?:more|most|best|better|likely|right)\b)))\W{0,3}[,;:(.)\]}-](?!\W*\d)|"
-    r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|rather|instead|"
+    r"[ )\]]*(?:because|since|as|for|due|obviously|all|it is|definitely|over|than|rather|instead|"
     r"and not|given|if)\b"
 )
 
