@@ -118,7 +118,7 @@ def _decimals(value: float) -> int:
     )
 
 
-def interval_text(number: Number, unit: str = "") -> str:
+def interval_text(number: Number, unit: str) -> str:
     """[low, high]; empty where there is none, or it has no width."""
     if not number.low < number.high:
         return ""
