@@ -159,11 +159,6 @@ def unit_of_difference(unit: str) -> str:
     return "points" if unit == "%" else unit
 
 
-def finite(value: float) -> float | None:
-    """A number that JSON and CSV know; None for NaN and infinity."""
-    return value if isfinite(value) else None
-
-
 # ---- Writers
 
 
