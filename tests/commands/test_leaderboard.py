@@ -5,17 +5,26 @@ import pytest
 from lm_eval_bias.show.page import WRITERS
 from tests.scripted import ask, made_up, scripted
 
+LEANINGS = {"org/even": 0.0, "org/leaning": 0.15, "org/strong": 0.8}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three scripted models, all 2,213 documents each: chance, and two that lean toward the
+    stereotype."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, leaning in LEANINGS.items():
+        ask(folder, name, scripted(name, leaning), "bistereo_analogy")
+    return folder
+
 
 @pytest.mark.slow
 def test_the_docs_show_what_a_run_of_three_scripted_models_prints(
-    tmp_path, root, command, monkeypatch
+    folder, root, command, monkeypatch
 ):
-    """All 2,213 documents each: chance, and two that lean toward the stereotype. Where they differ,
-    this prints what belongs there."""
-    for name, leaning in (("org/even", 0.0), ("org/leaning", 0.15), ("org/strong", 0.8)):
-        ask(tmp_path, name, scripted(name, leaning), "bistereo_analogy")
+    """Where they differ, this prints what belongs there."""
     monkeypatch.setenv("COLUMNS", "120")
-    status, out, err = command("leaderboard", tmp_path, "--metrics", "log_odds_beyond_words")
+    status, out, err = command("leaderboard", folder, "--metrics", "log_odds_beyond_words")
     assert status == 0 and not err
     table = out[: out.index("\nEach number has")]  # the legend stands below
     assert f"```text\n{table}```" in (root / "docs" / "how-to" / "leaderboard.md").read_text(), out
