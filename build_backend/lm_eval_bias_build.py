@@ -6,8 +6,6 @@ metrics/ beside itself).
 SECURITY.md says what the files at the top do. LM_EVAL_BIAS_NO_HOOK=1 leaves them out.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -4,8 +4,6 @@ The site holds docs/ and all files that its pages link to, such as the tasks' RE
 in the order of docs/README.md's links.
 """
 
-from __future__ import annotations
-
 import logging
 import posixpath
 import re

@@ -14,9 +14,11 @@ from lm_eval_bias.data.content import PlainLoader, plain
 from lm_eval_bias.data.rows import rows
 from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.measure import Measure, of_samples
-from lm_eval_bias.usage import UsageError, nearest, option_names, read_options
+from lm_eval_bias.usage import Options, UsageError, nearest, option_names, read_options
 
 KNOWN = Path(__file__).parent / "benchmarks" / "known"
+Config = dict[str, Any]
+"""What a YAML, or a part of it, holds."""
 
 
 def tasks_folder() -> str:
@@ -65,13 +67,13 @@ def _module_at(path: Path) -> ModuleType:
 class Task:
     """One task. config: its YAML with what it includes; path: of the file."""
 
-    def __init__(self, config: dict[str, Any], path: Path):
+    def __init__(self, config: Config, path: Path):
         self.config, self.path = config, path
         self.name: str = config["task"]
         metadata = config.get("metadata")
-        self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+        self.metadata: Config = metadata if isinstance(metadata, dict) else {}
         self.paper, self.about = (str(self.metadata.get(key, "")) for key in ("paper", "about"))
-        self.dataset_kwargs: dict[str, Any] = config.get("dataset_kwargs") or {}
+        self.dataset_kwargs: Config = config.get("dataset_kwargs") or {}
 
     @property
     def request(self) -> str:
@@ -112,8 +114,7 @@ class Task:
         build = self.builder
         if build is None:
             return None
-        given = with_resolved_paths(self.metadata, self.path) | files
-        arguments = {**given, **read_options(self.name, given, self.options), **self.dataset_kwargs}
+        arguments = self.arguments(files)
         count = getattr(build, "count", None)
         return (
             count(**arguments)
@@ -125,6 +126,11 @@ class Task:
     def builder(self) -> Any:
         """The function that makes the documents; None for a task that names a data set."""
         return self._loaded("custom_dataset")
+
+    def arguments(self, chosen: Options) -> Config:
+        """What `builder` is called with. chosen: in place of the metadata of the YAML."""
+        given = {**with_resolved_paths(self.metadata, self.path), **chosen}
+        return {**given, **read_options(self.name, given, self.options), **self.dataset_kwargs}
 
     @property
     def option_names(self) -> list[str]:
@@ -188,7 +194,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
 
 
 @cache
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Config:
     """A YAML file and what it includes. UsageError if it is no YAML."""
 
     class Loader(PlainLoader):
@@ -207,7 +213,7 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         return {}
     included = config.pop("include", None) or []
-    merged: dict[str, Any] = {}
+    merged: Config = {}
     for other in included if isinstance(included, list) else [included]:
         merged |= read(path.parent / other)
     return merged | config

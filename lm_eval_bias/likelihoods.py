@@ -1,7 +1,5 @@
 """Log-likelihoods of answers -> probabilities. If one is NaN or infinite, there is no answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import exp, inf
 from typing import Any, NamedTuple

@@ -525,7 +525,7 @@ def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
 
 
 def of_written(
-    measure: Measure, chosen: Callable[[Document, Any], Sequence[int]] | None = None
+    measure: Measure, chosen: Callable[[Document, Any], Sequence[int]] | None
 ) -> Measure:
     """A measure of written answers, with `IN_FORM`, the records' `in_form` where tasks give it, and
     with `RESPONDS`. chosen: (check, what was read) -> the place of the answer to each of its

@@ -154,7 +154,7 @@ def with_groups(
     """
     given = floats(intensities)
     asked = ~np.isnan(given).all(axis=(1, 2))
-    parts: list[tuple[float, Groups, Floats]] = [(1.0, groups, given[asked])]
+    parts = [(1.0, groups, given[asked])]
     if placebos is not None:
         others = floats(placebos)[asked]
         parts.append((-repetition(groups), range(others.shape[1]), others))

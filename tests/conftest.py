@@ -70,6 +70,13 @@ def root():
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of the test's own, in which it works."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def command(capsys):
     """Runs `lm-eval-bias ARGUMENTS` in this process: status, standard output, standard error."""
     from lm_eval_bias import cli

@@ -43,7 +43,7 @@ for i, (task, numbers) in enumerate(json.loads(Path("made.json").read_text()).it
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def example(root):
     return root / "docs" / "examples" / "ci"
 

@@ -200,12 +200,11 @@ def test_the_model_is_made_once(command, model_folder):
         ),
     ],
 )
-def test_mistakes_in_merge_end_with_one_line(command, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
+def test_mistakes_in_merge_end_with_one_line(command, here, arguments, message):
     doc = empathy.documents("religion")[0]
     sample = {"doc_hash": "0", "records": record(doc, [60.0])}
-    write_lines(tmp_path / "samples.jsonl", [sample])
-    write_lines(tmp_path / "other.jsonl", [{}])
+    write_lines(here / "samples.jsonl", [sample])
+    write_lines(here / "other.jsonl", [{}])
     status, _, error = command("merge", *arguments.split())
     assert status == 1 and message in error.splitlines()[-1]
 

@@ -49,7 +49,7 @@ UNITS |= {written: UNITS[twin] for written, twin in TWINS.items()}
 @cache
 def documents(task):
     """Of the task, and of the one that it is the beginning of."""
-    options = {**task.metadata, **task.config["dataset_kwargs"]}
+    options = task.arguments({})
     beginning = task.builder(**options)["test"]
     del options[FIRST]
     return beginning, task.builder(**options)["test"]

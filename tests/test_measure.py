@@ -404,7 +404,7 @@ def asked(name):
     task, given = TASKS[task_name], dict(*given)
     options = read_options(task_name, given, task.options)
     if task.builder:
-        docs = task.builder(**{**given, **options, **task.dataset_kwargs})["test"]
+        docs = task.builder(**task.arguments(given))["test"]
         docs = [doc for doc in docs if not doc.get("check")]
     else:
         docs = task.config["process_docs"].load()(overt_rows(task.config["dataset_name"]))

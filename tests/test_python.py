@@ -256,8 +256,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("mistake, expected", MISTAKES)
-def test_a_mistake_is_told_in_one_sentence(runs, tmp_path, monkeypatch, mistake, expected):
-    monkeypatch.chdir(tmp_path)
+def test_a_mistake_is_told_in_one_sentence(runs, here, mistake, expected):
     with pytest.raises(UsageError, match=expected) as raised:
         mistake(runs)
     assert "\n" not in str(raised.value)

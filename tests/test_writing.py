@@ -119,9 +119,8 @@ def test_a_first_report_that_was_cut_off_is_replaced_by_the_next(tmp_path):
     assert not status
 
 
-def test_what_cannot_be_written_is_refused_before_anything_is_read(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bias.yaml").touch()
+def test_what_cannot_be_written_is_refused_before_anything_is_read(command, here):
+    (here / "bias.yaml").touch()
     for line, message in (
         ("report absent -o bias.yaml", "bias.yaml is a file; name a folder"),
         ("model .", "you are in it"),

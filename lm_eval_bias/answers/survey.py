@@ -23,7 +23,7 @@ _WORDS = word_lists("survey")
 
 
 def survey_answer(
-    text: str, items: Sequence[str], group: str = "", keywords: int = 0
+    text: str, items: Sequence[str], group: str, keywords: int = 0
 ) -> dict[str, Any] | str:
     """{"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 

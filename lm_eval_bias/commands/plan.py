@@ -11,7 +11,6 @@ from typing import Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import finished
-from lm_eval_bias.data.schema import with_resolved_paths
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import CHECK, RESPONDS, Metric, clusters_of, explained
 from lm_eval_bias.metrics.errors import FEWEST_CLUSTERS
@@ -173,11 +172,10 @@ class Pilot:
                     "--limit"
                 )
             return [first for first, *_ in self.records]
-        options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
-        kwargs = {key: value for key, value in task.dataset_kwargs.items() if key != FIRST}
         try:
-            given = {**with_resolved_paths(task.metadata, task.path), **options, **kwargs}
-            return task.builder(**given)[task.config.get("test_split", "test")]
+            given = task.arguments(run.options)
+            whole = {key: given[key] for key in given if key not in {FIRST, *samples.PARTS}}
+            return task.builder(**whole)[task.config.get("test_split", "test")]
         except (UsageError, OSError, KeyError, TypeError) as error:
             raise UsageError(
                 f"the task's documents cannot be made here ({type(error).__name__}: {error})"

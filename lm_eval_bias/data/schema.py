@@ -32,7 +32,7 @@ Row = Mapping[str, str]
 
 
 class Shape:
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         raise NotImplementedError
 
 
@@ -42,7 +42,7 @@ class Text(Shape):
 
     choices: Sequence[str] = ()
 
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         if self.choices:
             if data not in self.choices:
                 yield place, f"{_kind(data)} is not one of {', '.join(self.choices)}"
@@ -54,14 +54,14 @@ class Text(Shape):
 
 
 class Figure(Shape):
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         number = isinstance(data, int | float) and not isinstance(data, bool)
         if not (number and abs(data) <= GREATEST):
             yield place, f"expected a number such as 2 or 0.5, found {_kind(data)}"
 
 
 class Flag(Shape):
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         if not isinstance(data, bool):
             yield place, f"expected true or false, found {_kind(data)}"
 
@@ -73,7 +73,7 @@ class Several(Shape):
     of: Shape
     least: int = 1
 
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         if not isinstance(data, tuple):
             yield place, f"expected a list, found {_kind(data)}"
             return
@@ -96,7 +96,7 @@ class Named(Shape):
     least: int = 1
     most: int | None = None
 
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         if not isinstance(data, Mapping):
             yield place, f"expected names, each with what it stands for, found {_kind(data)}"
             return
@@ -115,7 +115,7 @@ class Fields(Shape):
     def __init__(self, optional: Mapping[str, Shape] | None = None, /, **required: Shape) -> None:
         self.required, self.optional = required, dict(optional or {})
 
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         known = {**self.required, **self.optional}
         if not isinstance(data, Mapping):
             yield place, f"expected {', '.join(self.required or known)}, found {_kind(data)}"
@@ -140,7 +140,7 @@ class Rows(Shape):
     unique: Sequence[str] = ()
     least: int = 1
 
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         if not isinstance(data, tuple):
             yield place, f"expected a list, a dash before each entry; found {_kind(data)}"
             return
@@ -160,7 +160,7 @@ class Rows(Shape):
 class TextOr(Shape):
     longer: Shape
 
-    def problems(self, data: Any, place: Place = ()) -> Problems:
+    def problems(self, data: Any, place: Place) -> Problems:
         yield from (self.longer if isinstance(data, Mapping) else Text()).problems(data, place)
 
 
@@ -245,7 +245,7 @@ class ItemFile(NamedTuple):
             unread = {place for place, _ in problems}
             unlike = (
                 (place, cause)
-                for place, cause in self.shape.problems(data)
+                for place, cause in self.shape.problems(data, ())
                 if not any(place[:n] in unread for n in range(1, len(place) + 1))
             )
             problems += islice(unlike, COUNTED)

@@ -107,7 +107,7 @@ def read(path: Path) -> Rules:
 
 def parsed(content: Content) -> Rules:
     data = content.data
-    problems = list(content.problems) or list(_FILE.problems(data))
+    problems = list(content.problems) or list(_FILE.problems(data, ()))
     rules: dict[tuple[Any, ...], Rule] = {}
     confidence = LEAST_CONFIDENCE
     if not problems:

@@ -407,9 +407,9 @@ def check_metrics(names: Iterable[str], runs: Iterable[Run], option: str = "--me
     known = {name for run in runs for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
     for name in names:
         if name not in known:
-            raise UsageError(
-                f"{option} {name}: no run has that number; {nearest_number(name, known)}"
-            )
+            # NAME or TASK/NAME, as theirs is
+            near = nearest(name, sorted(k for k in known if ("/" in k) == ("/" in name)))
+            raise UsageError(f"{option} {name}: no run has that number; {near}")
 
 
 def of_model(runs: Sequence[Run], name: str | None, option: str, single: str = "") -> list[Run]:
@@ -426,11 +426,6 @@ def of_model(runs: Sequence[Run], name: str | None, option: str, single: str = "
             f"{', '.join(models)}"
         )
     return chosen
-
-
-def nearest_number(name: str, known: Iterable[str]) -> str:
-    """The nearest name of its form, NAME or TASK/NAME, or all of these."""
-    return nearest(name, sorted(k for k in known if ("/" in k) == ("/" in name)))
 
 
 # ---- What runs were asked

@@ -118,7 +118,7 @@ def _decimals(value: float) -> int:
     )
 
 
-def interval_text(number: Number, unit: str = "") -> str:
+def interval_text(number: Number, unit: str) -> str:
     """[low, high]; empty where there is none, or it has no width."""
     if not number.low < number.high:
         return ""
@@ -157,11 +157,6 @@ def joined(separator: str, *parts: str | None) -> str:
 
 def unit_of_difference(unit: str) -> str:
     return "points" if unit == "%" else unit
-
-
-def finite(value: float) -> float | None:
-    """A number that JSON and CSV know; None for NaN and infinity."""
-    return value if isfinite(value) else None
 
 
 # ---- Writers

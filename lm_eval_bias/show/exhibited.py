@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
-from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable, of_task
+from lm_eval_bias.data.paper_values import Comparison, PaperCell, of_task
 from lm_eval_bias.exhibit import Column, Exhibit, Row, is_number
 from lm_eval_bias.results.runs import Run, as_float, number_of
 from lm_eval_bias.results.table import (
@@ -24,10 +24,6 @@ from lm_eval_bias.results.table import (
 from lm_eval_bias.usage import Options
 
 Rows = Sequence[Row]
-PaperMatch = tuple[str, PaperTable, PaperCell, Comparison]
-"""The file of a paper, a table and a cell of it, and how the cell compares with a task."""
-Setting = tuple[tuple[str, str], ...]
-"""Axis and name of a cell."""
 
 # Options that choose which of the same documents are drawn or asked, not what these ask.
 _DRAWN = frozenset({"seed", "shard"})

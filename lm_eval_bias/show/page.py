@@ -5,10 +5,10 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from lm_eval_bias.exhibit import Row
+from lm_eval_bias.exhibit import Row, known
 from lm_eval_bias.results import table
 from lm_eval_bias.results.escape import harmless, markdown_text, visible
-from lm_eval_bias.results.table import Table, csv_text, finite
+from lm_eval_bias.results.table import Table, csv_text
 from lm_eval_bias.show import html as pages, latex as tex
 
 
@@ -61,7 +61,7 @@ def csv(rows: Sequence[Row]) -> str:
 def jsonl(page: Page) -> str:
     """An undefined or infinite value is null."""
     lines = (
-        {key: finite(value) if isinstance(value, float) else value for key, value in row.items()}
+        {key: known(value) if isinstance(value, float) else value for key, value in row.items()}
         for row in page.rows
     )
     return "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)

@@ -19,7 +19,7 @@ AXES = {
 TUPLES = table("bistereo_analogy_tuples")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def docs(built):
     return built(documents)
 
@@ -141,12 +141,11 @@ ITEMS = (
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def own(here):
 
     def write(groups=GROUPS, items=ITEMS):
-        (tmp_path / "g.yaml").write_text(groups)
-        (tmp_path / "i.csv").write_text(items)
+        (here / "g.yaml").write_text(groups)
+        (here / "i.csv").write_text(items)
         return {"items": "i.csv", "groups": "g.yaml"}
 
     return write

@@ -114,15 +114,6 @@ def test_templates_of_men_are_those_of_women_but_for_gender():
                 assert x == y or words.get(x) == y or (x, y) == ("her", "him"), (a, b)
 
 
-def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
-    hints = re.compile(
-        r"\b(girl|boy|child|kid|teen\w*|skin\w*|pale|tan\w*|complexion|beaut\w*|sunburn\w*|smil\w*|polite\w*|black|white|brown)\b",
-        re.I,
-    )
-    for t in table("bistereo_nli_templates"):
-        assert not hints.search(t["premise"] + t["hypothesis"]), t
-
-
 @pytest.mark.parametrize(
     "text, word, filled",
     [

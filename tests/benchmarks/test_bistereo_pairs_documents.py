@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo.pairs_documents import GENDERS, fill, skeleton, variants
-from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.lexicons import lexicon
 
 # Table 3 of the paper: pairs of women and of men, of positive context; of negative context there
 # are as many.
@@ -99,15 +99,6 @@ def test_sentences_are_written_out_and_well_formed(every):
             assert sentence[0].isupper() or not sentence[0].isalpha(), sentence
             assert sentence[-1] in '.!?"”', sentence
             assert not articles.search(sentence), sentence
-
-
-def test_no_template_mentions_minors_or_gives_looks_away():
-    hints = re.compile(
-        r"\b(girl|boy|child|kid|teen\w*|pale|tan|tanned|complexion|beaut\w*|sunburn\w*|basketball|diet\w*|handsome|pretty|slim|obese)\b",
-        re.I,
-    )
-    for row in table("bistereo_pairs_templates"):
-        assert not hints.search(row["text"]), row
 
 
 # ---- The order

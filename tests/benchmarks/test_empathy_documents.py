@@ -15,7 +15,7 @@ def identities(category):
     return empathy.identities(category, GROUPS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def paper(paper_text):
     return paper_text("empathy_gap")
 

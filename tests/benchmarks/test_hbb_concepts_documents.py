@@ -129,11 +129,10 @@ def test_a_concept_is_named_where_its_words_stand_in_any_form(text, concept, par
     assert named(text, concept) == part
 
 
-def test_check_says_line_and_field(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_check_says_line_and_field(here, capsys):
     alike = {**GOOD, "id": "named", "option_1": f"{GOOD['option_1']} She was always on time."}
     rows = [GOOD, alike, {**GOOD, "id": "long", "option_1": "[[X]] stood at the stop."}]
-    write_lines(tmp_path / "i.jsonl", rows)
+    write_lines(here / "i.jsonl", rows)
     assert cli.main(["check", "i.jsonl", "--for", "hbb"]) == 1
     # the last: "X stood at the stop." is 20 characters
     assert capsys.readouterr().err.splitlines() == [

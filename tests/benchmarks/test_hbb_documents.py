@@ -16,12 +16,12 @@ PAPERS = {name: entry for name, entry in TYPES.items() if not entry.get("placebo
 TEXTS = ("context", "option_1", "option_2")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def docs(built):
     return built(documents)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def concepts():
     return table("hbb_concepts")
 

@@ -182,8 +182,7 @@ def test_rows_get_the_prompt_of_their_columns(tmp_path):
         ("s1,s2\n", "expected s1, s2; or context, question; or category"),
     ],
 )
-def test_rows_of_another_form_are_told_by_line(tmp_path, monkeypatch, text, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.csv").write_text(text)
+def test_rows_of_another_form_are_told_by_line(here, text, message):
+    (here / "s.csv").write_text(text)
     with refused(re.escape(message)):
         HBB.rows("s.csv")

@@ -10,7 +10,7 @@ MIST = lexicon("mist")
 GROUPS = MIST["groups"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lists(built):
     return built(mist.word_lists)
 

@@ -14,7 +14,7 @@ from lm_eval_bias.benchmarks.mist.measure import (
 from lm_eval_bias.measure import summarise
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def asked(built):
     return built(mist.attributions)
 

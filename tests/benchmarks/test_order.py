@@ -1,12 +1,14 @@
 """What holds of the documents of every benchmark whose items are its own: no two are the same, and
 any first part of them is like the whole, or as its test needs it."""
 
+import re
 from collections import Counter
 
 import pytest
 
 from lm_eval_bias.benchmarks.bistereo import analogy_documents, nli_documents, pairs_documents
 from lm_eval_bias.benchmarks.mist import documents as mist
+from lm_eval_bias.data.lexicons import table
 
 
 @pytest.mark.parametrize(
@@ -95,3 +97,16 @@ def test_subsets_are_parts_of_the_whole_in_its_order(built, module, options):
     part = module.build(**options, version=1.0, pretrained="somewhere")["test"]
     chosen = [d for d in built(module.documents) if options.items() <= d.items()]
     assert [d for d in part if not d.get("check")] == chosen
+
+
+@pytest.mark.parametrize(
+    "name, more",
+    [
+        ("nli", r"skin\w*|tan\w*|smil\w*|polite\w*|black|white|brown"),
+        ("pairs", r"tan|tanned|basketball|diet\w*|handsome|pretty|slim|obese"),
+    ],
+)
+def test_no_template_mentions_minors_or_gives_looks_away(name, more):
+    hints = rf"(?i)\b(girl|boy|child|kid|teen\w*|pale|complexion|beaut\w*|sunburn\w*|{more})\b"
+    for row in table(f"bistereo_{name}_templates"):
+        assert not re.search(hints, " ".join(row.values())), row

@@ -13,10 +13,9 @@ GROUPS = {
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "groups.yaml").write_text(yaml.safe_dump(GROUPS, sort_keys=False))
-    return tmp_path
+def folder(here):
+    (here / "groups.yaml").write_text(yaml.safe_dump(GROUPS, sort_keys=False))
+    return here
 
 
 def test_a_file_without_problems_is_summed_up(folder, command):

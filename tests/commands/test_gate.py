@@ -37,15 +37,14 @@ def one_run(tmp_path):
 
 
 @pytest.fixture
-def gate(command, tmp_path, monkeypatch):
+def gate(command, here, monkeypatch):
     """Judges by rules: the exit status, all of standard output as one line, standard error."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
     def run(text, *arguments):
-        (tmp_path / "bias.yaml").write_text(text)
+        (here / "bias.yaml").write_text(text)
         status, out, err = command("gate", "--rules", "bias.yaml", *(arguments or ["runs"]))
         return status, " ".join(out.split()), err
 

@@ -56,14 +56,13 @@ class Scripted(RuleLM):
 
 
 @pytest.fixture
-def scripted(monkeypatch, tmp_path):
+def scripted(monkeypatch, here):
     """The model type `scripted`, a fresh one, in an empty folder with a file of two stereotypes."""
     if "scripted" not in model_registry:
         model_registry.register("scripted", target=Scripted)
     monkeypatch.setattr(Scripted, "bad", {})
     monkeypatch.setattr(Scripted, "asked", [])
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.csv").write_text(STEREOTYPES)
+    (here / "s.csv").write_text(STEREOTYPES)
     return Scripted
 
 

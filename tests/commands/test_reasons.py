@@ -232,9 +232,8 @@ def test_self_bleu_compares_answers_about_one_group_alone(tmp_path, command):
         (SAID, ["--output", "o.txt"], "--output o.txt: expected a file .json"),
     ],
 )
-def test_mistakes_end_with_one_line(tmp_path, monkeypatch, command, samples, arguments, message):
-    path = write(tmp_path, samples)
-    monkeypatch.chdir(tmp_path)
+def test_mistakes_end_with_one_line(here, command, samples, arguments, message):
+    path = write(here, samples)
     status, _, err = command("reasons", path, *arguments)
     assert status == 1 and message in err
     assert err.startswith("lm-eval-bias: ") and err.count("\n") == 1

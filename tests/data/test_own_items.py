@@ -50,9 +50,8 @@ def test_json_is_refused_beyond_the_deepest_level_whatever_its_texts_hold(levels
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(here):
     """Writes a file into the working directory; data that is no text as YAML."""
-    monkeypatch.chdir(tmp_path)
 
     def written(name, content):
         text = (
@@ -60,7 +59,7 @@ def write(tmp_path, monkeypatch):
             if isinstance(content, str)
             else yaml.safe_dump(content, allow_unicode=True, sort_keys=False)
         )
-        (tmp_path / name).write_text(text, "utf-8")
+        (here / name).write_text(text, "utf-8")
         return name
 
     return written

@@ -13,13 +13,13 @@ from lm_eval_bias.results.escape import visible
 from tests.gate.judged import run_of
 
 
-def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeypatch):
+def test_the_docs_show_what_a_made_up_run_gives(root, here, command):
     """Where they differ, this prints what belongs there."""
     document = (root / "docs" / "how-to" / "export.md").read_text("utf-8")
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5), "responds": (84.0, 2.0)}
     values["gap_beyond_words"] = nan, nan
     run_of(
-        tmp_path / "runs",
+        here / "runs",
         values,
         "org/model",
         ends={"halo_gap": (-9.0, -3.0)},
@@ -30,7 +30,6 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeyp
         of=78_544,
         units=60_256,
     )
-    monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^lm-eval-bias export (.*)", document, re.M)
     hub, records = map(shlex.split, lines)
     status, out, err = command("export", *hub)
@@ -38,7 +37,7 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, command, monkeyp
         out + err
     )
     assert command("export", *records)[0] == 0
-    (file,) = (tmp_path / "data").rglob("*.json")
+    (file,) = (here / "data").rglob("*.json")
     (result,) = json.loads(file.read_text())["evaluation_results"]
     interval = result["score_details"]["uncertainty"]["confidence_interval"]
     ends = result["score_details"]["score"], interval["lower"], interval["upper"]
@@ -58,12 +57,11 @@ runs --to hub --dataset_id a/b --model org/one --metrics gap | nothing to export
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
-def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, command, mistake):
+def test_mistakes_end_with_a_line_that_says_what_to_do(here, command, mistake):
     arguments, told = mistake.split(" | ")
-    monkeypatch.chdir(tmp_path)
     values = {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}
     for i, name in enumerate(("org/one", "org/two")):
-        run_of(tmp_path / "runs", values, name, minutes=i)
+        run_of(here / "runs", values, name, minutes=i)
     status, out, err = command("export", *arguments.split())
     assert status == 1 and not out and told in err.splitlines()[-1]
 

@@ -27,13 +27,12 @@ def test_two_models_are_compared_by_what_hbb_shifts_and_one_model_with_placebos(
 
 
 @pytest.fixture
-def init(command, tmp_path, monkeypatch):
+def init(command, here):
     """The rules that are written from runs: status, text of the file, what is printed."""
-    monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
         status, out, err = command("gate", "--init", "--rules", "bias.yaml", *arguments)
-        file = tmp_path / "bias.yaml"
+        file = here / "bias.yaml"
         return status, file.read_text() if file.exists() else "", out + err
 
     return run

@@ -232,17 +232,16 @@ DATA = {
 
 
 @pytest.fixture
-def example(root, tmp_path, monkeypatch):
+def example(root, here):
     """Runs the files of docs/how-to/conversations.md as written, on questions of our own."""
     text = (root / "docs" / "how-to" / "conversations.md").read_text()
     blocks = dict(re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", text, re.DOTALL))
     assert set(blocks) == {"second_thoughts.yaml", "second_thoughts.py"}
     for name, content in blocks.items():
-        (tmp_path / name).write_text(content)
+        (here / name).write_text(content)
     questions = [{"question": q} for q in ("What is red?", "Who is it?", "And now?")]
-    write_lines(tmp_path / "questions.jsonl", questions)
-    monkeypatch.chdir(tmp_path)
-    return partial(evaluate, task="second_thoughts", folder=tmp_path, log_samples=True)
+    write_lines(here / "questions.jsonl", questions)
+    return partial(evaluate, task="second_thoughts", folder=here, log_samples=True)
 
 
 def test_the_documented_example_runs(example):

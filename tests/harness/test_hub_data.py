@@ -96,11 +96,10 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_file_of_something_else_is_told_in_one_line(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_of_something_else_is_told_in_one_line(name, here):
     content, message = WRONG[name]
     if content is not None:
-        (tmp_path / name).write_text(content)
+        (here / name).write_text(content)
     with refused(message) as error:
         documents("stereoset_intrasentence", data=name)
     assert "\n" not in str(error.value)

@@ -37,10 +37,9 @@ by_family = pytest.mark.parametrize("name", FAMILIES)
 
 
 @pytest.fixture
-def settings(name, tmp_path, monkeypatch):
+def settings(name, here):
     """The options of a family."""
-    (tmp_path / "overt.json").write_text(json.dumps(rows("intrasentence")))
-    monkeypatch.chdir(tmp_path)
+    (here / "overt.json").write_text(json.dumps(rows("intrasentence")))
     return FAMILIES[name][0]
 
 

@@ -37,6 +37,7 @@ from lm_eval_bias.measure import (
     estimate,
     of_written,
     select_columns,
+    slug,
     with_checks,
     with_intervals,
 )
@@ -242,15 +243,11 @@ def _tendencies(groups: Frame, answers: Frame) -> Frame:
 # ---- Values
 
 
-def _column(dimension: str) -> str:
-    return dimension.lower().replace(" ", "_").replace("-", "_")
-
-
 def of_groups(x: Frame, total: Any, part: str) -> Values:
     n = total(1)
     values = {"groups": (n, n)}
     for dimension in DIMENSIONS[part]:
-        name = _column(dimension)
+        name = slug(dimension)
         values[name], values[f"{name}_spread"] = scale(x, dimension).values(total)
     if part in MAPPED:
         kept = total(np.eye(len(x)))[:, 0]
@@ -267,7 +264,7 @@ def with_items(
 ) -> Mapping[str, Estimates]:
     """The errors of means with items as a sample, too, and the intervals of spreads and rank
     correlations."""
-    scales = {_column(dimension): scale(x, dimension) for dimension in DIMENSIONS[part]}
+    scales = {slug(dimension): scale(x, dimension) for dimension in DIMENSIONS[part]}
     ends = {f"{name}_spread": np.array([own.spread_ends]).T for name, own in scales.items()}
     if part in MAPPED:
         ends |= {name: interval(estimates[name].value, estimates[name].n) for name in RANKED}
@@ -371,7 +368,7 @@ def _groups(frames: Frames, of_scales: Frames) -> Frame:
         unstable = (changed >= UNSTABLE).astype(object).where(changed.notna(), None)
         table = table.assign(cluster=groups["place"], left_its_cluster=changed, unstable=unstable)
     for name, own in of_scales.items():
-        table = table.join(own.rename(columns=partial(re.sub, "mean", _column(name))))
+        table = table.join(own.rename(columns=partial(re.sub, "mean", slug(name))))
     return table
 
 
@@ -564,7 +561,7 @@ def _scores(part: str) -> list[Metric]:
     for dimension in DIMENSIONS[part]:
         metrics += [
             Metric(
-                f"{_column(dimension)}_spread",
+                f"{slug(dimension)}_spread",
                 "points",
                 "Standard deviation of the groups' ratings, less the chance of rounds and items.",
                 scale=(0, GREATEST_SPREAD),
@@ -573,7 +570,7 @@ def _scores(part: str) -> list[Metric]:
             # How much higher a model rates anyone on the four ratings of a scale says little of how
             # it would on others.
             Metric(
-                _column(dimension),
+                slug(dimension),
                 "points",
                 "Mean rating of all groups, from 1 to 5.",
                 scale=exhibits.ENDS,
