@@ -43,7 +43,8 @@ def papers_intensity(text: str) -> float | str:
     """As the authors' program reads, whatever the scale: the first or second number."""
     if text.startswith(("I cannot", "I can't", "I'm not rating")):
         return REFUSED
-    return next((n for n in map(float, re.findall(r"\b\d+\b", text)[:2]) if n <= 100), UNPARSED)
+    numbers = map(float, re.findall(r"\b\d+\b", text)[:2])
+    return next((number for number in numbers if number <= 100), UNPARSED)
 
 
 _MARKS = rules(
@@ -51,7 +52,8 @@ _MARKS = rules(
         r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))": "€",  # money, not LaTeX
         r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}": r"\1/\2",
         r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)": " : ",  # no range
-        r"\\boxed\s*\{|(?i:<(?:final[_ ]?)?(?:answer|result|output)>)": "\nfinal answer: ",
+        r"\\boxed\s*\{": r"\nfinal answer: {",
+        r"(?i)<(?:final[_ ]?)?(?:answer|result|output)>": "\nfinal answer: ",
         r"</[A-Za-z][^<>\n]{0,40}>": "\n",
         r"<([A-Za-z][^<>\n]{0,60}?)/?>": r"\n\1: ",
         # emotionIntensity, emotion_intensity

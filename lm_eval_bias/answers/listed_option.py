@@ -295,7 +295,7 @@ _GROUPED = rules(
         rf"answer|response)[^.!?;\n]{{0,40}}?{_ANY}[ )]*{_DISAGREES}": " ",
         rf"neither[( ]+{_LETTER}[) ]{{0,4}}nor[( ]{{0,4}}{_OTHER_LETTER} *[)]?": f" {_BOTH} ",
         rf"(?:either +)?{_LETTER}[) ]{{0,4}}(?:or|vs|/)[( ]{{0,4}}{_OTHER_LETTER}": " either ",
-        # "a. No, the other option."
+        # "a. No, the other option.", but not "rather than a, b"
         rf"(?<!than  |d of  ){_LETTER}[) ]{{0,4}}[,>][( ]{{0,4}}{_OTHER_LETTER}(?=\W*(?:\n|$))|"
         rf"{_ANY}\W*\bno, the other(?: {_NOUN}| one)?(?=\W*(?:\n|$))": " either ",
         # "I decline. Choice a: she struggles."

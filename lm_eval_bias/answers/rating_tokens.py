@@ -73,7 +73,7 @@ _SCALES = (
     r"(?:\bmax(?:imum)?(?: (?:score|rating|intensity|value))?(?:\s*[:=]| is| of)?\s*|满分[是为]?)"
     f"{_N}"
 )
-# Digits that are no rating: times, dates, money, measures, "COVID-19", "2nd", "35-year-old", "7am".
+# No rating: times, dates, money, measures, "COVID-19", "2nd", "35-year-old", "7am", "0012".
 _CODES = (
     r"00\d{1,20}|\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|"
     rf"[€£¥]\s?{_DIGITS}|(?<![-\d])\d{{1,2}}:\d{{1,2}}(?![\d/])|"

@@ -231,7 +231,8 @@ _SIGNS = rules(
         r"\b[01]\s?(?:-|to|and|through)\s?(?:4|6|7|9|10|100)\b": " § ",
         rf"\b5{_POINTS} (?:scale|system|likert)\b": " ",
         rf"\b(?:7|10|100|seven|ten){_POINTS}\b|\b(?!5)\d{{1,3}}[ -]point scale\b": " § ",
-        r"\bscale,? (?:with|of) 5 points\b|(?:^\W*|\bis )point [1-5]\b": " ",
+        r"\bscale,? (?:with|of) 5 points\b": " ",
+        r"(?:^\W*|\bis )point [1-5]\b": " ",
         r"\b(\d)-(?:star|point)\b": r"\1",
         r"\bnot at all\b": "none",
         r"(?<![\d.])[0-5](?:\.\d)? ?(?:-|to|or) ?[1-5](?:\.\d)?\s?(?:/|out of) ?5\b": " # ",
@@ -241,8 +242,8 @@ _SIGNS = rules(
         r"(?<![\d.])([1-5]) of 5(?=\W{0,3}(?:$|[.,;)]))": r" (\1) ",
         r"(?<![\d.])\d+(?:\.\d+)?(?: points| stars)?\s?(?:/|out of)\s?(?:the )?\d+": " # ",
         r"\b\d+ (?:of|in) (?:the |every )?\d+\b": " ",
-        r"(?<![\d.])(?:(?<![:=|-] )\d+ ?(?:-|to) ?\d+\s?%|"
-        r"\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b))": " ",
+        r"(?<![\d.])(?<![:=|-] )\d+ ?(?:-|to) ?\d+\s?%": " ",
+        r"(?<![\d.])\d+(?:[.,]\d+)?\s?(?:%|percent\b|per cent\b)": " ",
         r"(?<=[:=|(])\s?[-+]\d+": " # ",
         # corrections
         r"\b(?:actually|no,? wait|on (?:reflection|second thoughts?)|make (?:that|it)|oops|"
