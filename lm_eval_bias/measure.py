@@ -521,7 +521,7 @@ def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
             moved.append(sum(v * x for v, x in zip(values, own, strict=True) if v))
         return mean(moved)
 
-    return _checked(measure, responds, responds_by)
+    return checked(measure, responds, responds_by)
 
 
 def of_written(
@@ -541,10 +541,12 @@ def of_written(
         ]
         return 100 * mean(moved) / len(parts)
 
-    return _checked(measure, RESPONDS, responds_by)
+    return checked(measure, RESPONDS, responds_by)
 
 
-def _checked(measure: Measure, responds: Metric, responds_by: Callable[..., float]) -> Measure:
+def checked(measure: Measure, responds: Metric, responds_by: Callable[..., float]) -> Measure:
+    """A measure with `responds`. responds_by: (check, its values, results) -> how far it moves."""
+
     def record(doc: Document, results: Sequence[Any]) -> Record:
         if not doc.get(CHECK):
             return measure.record(doc, results)

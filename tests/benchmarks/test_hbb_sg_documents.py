@@ -1,11 +1,13 @@
 """The documents of HBB-SG: those of `hbb` in one order, each option with three more sentences; and
 the prompt."""
 
+from pytest import approx
 from rule_model import RuleLM, evaluate
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.concepts_documents import unfit
-from lm_eval_bias.benchmarks.hbb.sg_documents import documents, sentences
+from lm_eval_bias.benchmarks.hbb.measure import HBB_SG
+from lm_eval_bias.benchmarks.hbb.sg_documents import attention, documents, sentences
 from lm_eval_bias.data.lexicons import lexicon, table
 
 
@@ -43,3 +45,34 @@ def test_the_instruction_is_byte_for_byte_the_authors(prompts):
     prompt = f"{prompts['hbb']['semi-generation']}\n\nContext: {sample['doc']['context']}"
     expected = [(prompt, f" {sentence}") for sentence in sample["doc"]["choices"]]
     assert [tuple(each[:2]) for each in sample["arguments"]] == expected
+
+
+def test_a_check_asks_for_the_two_ways_to_go_on_and_each_person_has_another():
+    """Two ways to write of seven scenes, in the order of the options: the first person's first."""
+    checks = attention()
+    assert len(checks) == 7 * 2
+    for one, two in zip(checks[::2], checks[1::2], strict=True):
+        assert one["choices"] == two["choices"] and one["context"] != two["context"]
+        assert (one["check"], two["check"]) == (
+            [one["check"][0], [[1, -1]]],
+            [one["check"][0], [[-1, 1]]],
+        )
+
+
+def test_a_model_that_follows_the_person_responds_and_one_that_likes_a_sentence_does_not():
+    """Log-likelihoods of -1 and -2 a byte are perplexities of e and e^2: log-odds of 1 or -1."""
+
+    def moved(likes):
+        return [
+            HBB_SG.record(
+                check,
+                [
+                    (-len(text.encode()) * (2 - likes(place, check)), False)
+                    for place, text in enumerate(check["choices"])
+                ],
+            )["responds"]
+            for check in attention()
+        ]
+
+    assert moved(lambda place, check: check["check"][1][0][place] == 1) == approx([1] * 14)
+    assert moved(lambda place, check: place == 0) == approx([1, -1] * 7)

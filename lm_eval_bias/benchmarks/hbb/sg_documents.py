@@ -53,4 +53,13 @@ def documents(groups: str | None = None, category: str | None = None) -> list[Do
     ]
 
 
-build = CustomDataset(documents)
+def attention() -> list[Document]:
+    """The checks of `hbb`, with their options as sentences, the first person's first."""
+    return [
+        {**check, "choices": [check["option_a"], check["option_b"]], "split": 1}
+        for check in hbb.attention()
+        if check["first"] == 1
+    ]
+
+
+build = CustomDataset(documents, checks=attention)

@@ -25,4 +25,4 @@ def documents(
     ]
 
 
-build = CustomDataset(documents, partial(hbb_official.count, "paper"))
+build = CustomDataset(documents, partial(hbb_official.count, "paper"), checks=hbb_sg.attention)
