@@ -17,6 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
@@ -515,13 +516,13 @@ def with_checks(measure: Measure, responds: Metric = RESPONDS) -> Measure:
         rated = results[0][-1] if isinstance(results[0][-1], list) else results
         likelihoods, moved = iter([answer[0] for answer in rated]), []
         for values in parts:
-            own = [likelihood for _, likelihood in zip(values, likelihoods, strict=False)]
+            own = [*islice(likelihoods, len(values))]
             if responds.unit != "nats":
                 own = [100 * p for p in probabilities(own) or [nan] * len(own)]
             moved.append(sum(v * x for v, x in zip(values, own, strict=True) if v))
         return mean(moved)
 
-    return checked(measure, responds, responds_by)
+    return _checked(measure, responds, responds_by)
 
 
 def of_written(
@@ -541,12 +542,10 @@ def of_written(
         ]
         return 100 * mean(moved) / len(parts)
 
-    return checked(measure, RESPONDS, responds_by)
+    return _checked(measure, RESPONDS, responds_by)
 
 
-def checked(measure: Measure, responds: Metric, responds_by: Callable[..., float]) -> Measure:
-    """A measure with `responds`. responds_by: (check, its values, results) -> how far it moves."""
-
+def _checked(measure: Measure, responds: Metric, responds_by: Callable[..., float]) -> Measure:
     def record(doc: Document, results: Sequence[Any]) -> Record:
         if not doc.get(CHECK):
             return measure.record(doc, results)

@@ -24,7 +24,6 @@ from lm_eval_bias.measure import (
     Metric,
     Number,
     Record,
-    checked,
     estimate,
     percentage,
     select_columns,
@@ -316,21 +315,17 @@ CELLS = {"bias_score": "Table 8, bias score", "biased_count": "Table 8, count"}
 SG_METRICS = tuple(m._replace(cell=CELLS.get(m.name)) for m in METRICS if m.name not in OF_LETTERS)
 
 
-def of_sentences(doc: Document, results: Sequence[Any]) -> tuple[float, list[int], str]:
-    """The log-odds of option 1 (equation 2), NaN where a likelihood is not usable, with the numbers
-    and unit of `likelihoods.lengths`. doc: `split` of its `choices` are of option 1."""
+def sg_record(doc: Document, results: Sequence[Any]) -> Record:
+    """Likelihoods and numbers of tokens of the sentences -> the log-odds of option 1 (equation 2).
+
+    doc: `split` of its `choices` are of option 1. log_odds: None where a likelihood is not usable.
+    lengths, unit: of `likelihoods.lengths`. tokens: of the prompt.
+    """
     counts, unit = lengths(results, doc["choices"])
     sentences = [
         (likelihood, count) for (likelihood, *_), count in zip(results, counts, strict=True)
     ]
-    split = doc["split"]
-    return hidden_bias.variation_log_odds(sentences[:split], sentences[split:]), counts, unit
-
-
-def sg_record(doc: Document, results: Sequence[Any]) -> Record:
-    """Likelihoods and numbers of tokens of the sentences -> `of_sentences`, without NaN, and the
-    prompt's `tokens`."""
-    log_odds, counts, unit = of_sentences(doc, results)
+    log_odds = hidden_bias.variation_log_odds(sentences[: doc["split"]], sentences[doc["split"] :])
     return {
         **select_columns(doc, KEYS),
         "log_odds": None if isnan(log_odds) else log_odds,
@@ -344,12 +339,7 @@ def sg_units(answers: Any, threshold: float, **_: Any) -> Frames:
     return units(answers.assign(letter_mass=nan), "paper", threshold, 1.0)
 
 
-def sg_moved(doc: Document, parts: Sequence[Any], results: Sequence[Any]) -> float:
-    odds = sg_record(doc, results)["log_odds"]
-    return nan if odds is None else parts[0][0] * odds
-
-
-HBB_SG = checked(
+HBB_SG = with_checks(
     Measure(
         sg_record,
         HBB.counted._replace(units=sg_units),
@@ -359,5 +349,4 @@ HBB_SG = checked(
         tabled=OF_PAIR,
     ),
     IN_NATS,
-    lambda doc, parts, results: parts[0][0] * of_sentences(doc, results)[0],
 )

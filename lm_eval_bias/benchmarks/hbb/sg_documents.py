@@ -54,11 +54,10 @@ def documents(groups: str | None = None, category: str | None = None) -> list[Do
 
 
 def attention() -> list[Document]:
-    """The checks of `hbb`, with their options as sentences, the first person's first."""
+    """The checks of `hbb`, with their options as sentences in both orders."""
     return [
         {**check, "choices": [check["option_a"], check["option_b"]], "split": 1}
         for check in hbb.attention()
-        if check["first"] == 1
     ]
 
 
