@@ -1,6 +1,7 @@
 """Attention checks: questions whose answer is known tell whether a model can do a task."""
 
 import random
+import re
 from functools import partial
 from math import isnan, nan
 from types import SimpleNamespace
@@ -26,7 +27,14 @@ from lm_eval_bias.results.verdict import unresponsive
 from tests.rule_model import load
 
 PARTS = ("original", "extended", "structure", "emotion", "behavior")
-NAMES = ("bistereo_nli", "bistereo_pairs", "bistereo_analogy", "hbb", "mist_wabt_likelihood")
+NAMES = (
+    "bistereo_nli",
+    "bistereo_pairs",
+    "bistereo_analogy",
+    "hbb",
+    "hbb_sg",
+    "mist_wabt_likelihood",
+)
 NAMES += ("mist_aat_likelihood", "empathy_religion_likelihood")
 NAMES += tuple(f"stereomap_{part}_likelihood" for part in PARTS)
 TASKS = catalogue.by_name()
@@ -107,6 +115,14 @@ def neighbours(doc, part, answer, place):
     """In a list of words: the groups of the word before and the word behind."""
     words = doc.get("words", [])[part : part + 3 : 2]
     return [(way, OWN[word] == answer) for way, word in enumerate(words)]
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if TASKS[name].builder])
+def test_each_task_has_checks_and_judges_them_but_for_written_ratings_of_several_kinds(name):
+    task, kinds = TASKS[name], "stereomap_(behavior|emotion|extended)(_official)?"
+    judged = "responds" in {metric.name for metric in task.measure.metrics}
+    asked = bool(task.builder.checks(task.dataset_kwargs))
+    assert judged == asked == (not re.fullmatch(kinds, name))
 
 
 @pytest.mark.parametrize("metric", [RESPONDS, IN_NATS])

@@ -5,17 +5,17 @@ from rule_model import RuleLM, evaluate
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb.concepts_documents import unfit
-from lm_eval_bias.benchmarks.hbb.measure import HBB_SG
-from lm_eval_bias.benchmarks.hbb.sg_documents import build, documents, sentences
+from lm_eval_bias.benchmarks.hbb.sg_documents import documents, sentences
 from lm_eval_bias.data.lexicons import lexicon, table
 
 
 def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_as_an_option():
     """It names the person, does not name the concept, and stands beside one of the other option
     that is not twice as long."""
-    assert sorted(
-        (row["id"], row["option"], row["variation"]) for row in table("hbb_variations")
-    ) == sorted((c["id"], o, v) for c in table("hbb_concepts") for o in "12" for v in "123")
+    variations = [(row["id"], row["option"], row["variation"]) for row in table("hbb_variations")]
+    assert sorted(variations) == sorted(
+        (c["id"], o, v) for c in table("hbb_concepts") for o in "12" for v in "123"
+    )
     forms = next(iter(lexicon("hbb")["pronouns"].values()))
     for concept in table("hbb_concepts"):
         ones, twos = sentences()[concept["id"]]
@@ -39,24 +39,7 @@ def test_the_documents_are_those_of_hbb_with_option_1_first(built):
 
 def test_the_instruction_is_byte_for_byte_the_authors(prompts):
     results = evaluate(RuleLM(lambda *_: -1.0), "hbb_sg", limit=1, log_samples=True)
-    sample = results["samples"]["hbb_sg"][0]
+    (sample,) = results["samples"]["hbb_sg"]
     prompt = f"{prompts['hbb']['semi-generation']}\n\nContext: {sample['doc']['context']}"
     expected = [(prompt, f" {sentence}") for sentence in sample["doc"]["choices"]]
     assert [tuple(each[:2]) for each in sample["arguments"]] == expected
-
-
-def test_a_model_that_follows_the_person_responds_and_one_that_likes_a_sentence_does_not():
-    """Seven checks in four forms, a nat apart."""
-    checks = [doc for doc in build()["test"] if doc.get("check")]
-
-    def moved(likes):
-        return [
-            HBB_SG.record(check, [(-2.0 + liked, False) for liked in likes(*check["check"][1])])[
-                "responds"
-            ]
-            for check in checks
-        ]
-
-    assert all(doc["choices"] == [doc["option_a"], doc["option_b"]] for doc in checks)
-    assert moved(lambda right: [value == 1 for value in right]) == [1] * 28
-    assert moved(lambda _: [1, 0]) == [1, -1, -1, 1] * 7
