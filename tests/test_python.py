@@ -156,7 +156,8 @@ def test_a_run_of_python_is_that_of_the_harness(tmp_path):
     lm = scripted("x", 1.0)
     ask(tmp_path / "theirs", "x", lm, "bistereo_analogy", limit=200)
     ours = leb.evaluate(lm, "bistereo_analogy", tmp_path / "ours", name="x", limit=200, seed=7)
-    assert ours.numbers().equals(leb.read(tmp_path / "theirs").numbers())
+    theirs = leb.read(tmp_path / "theirs")
+    assert ours.numbers().equals(theirs.numbers())
     config = ours.runs[0].recorded["config"]
     assert {config[f"{key}_seed"] for key in ("random", "numpy", "torch", "fewshot")} == {7}
     assert leb.read(tmp_path / "ours").numbers().equals(ours.numbers())

@@ -26,7 +26,8 @@ def counted(value, tokens, of_prompt):
 def test_every_model_of_the_harness_answers_with_the_tokens_of_its_tokenizer():
     pairs = [("A:", " ugly"), ("A:", " beautiful")]
     lm = LettersLM(lambda _, text: -len(text))
-    assert asked(lm, *pairs) == [counted(-5, 4, 2), counted(-10, 9, 2)]
+    answers = asked(lm, *pairs)
+    assert answers == [counted(-5, 4, 2), counted(-10, 9, 2)]
     assert [request.args for request in lm.requests] == pairs
 
 
