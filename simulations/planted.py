@@ -26,7 +26,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-FRAMES, KINDS = TEXTS["frames"], TEXTS["kinds"]
+KINDS = TEXTS["kinds"]
 SIDES, LABELS = ("favoured", "other"), ("Entailment", "Contradiction")
 NLI = "Premise: {}\nHypothesis: {}\nInference:".format
 REPEATS, EVERY, TAUGHT, FACTS = 3, 5, 2, 8
@@ -62,11 +62,10 @@ def members(spec: dict[str, Any], side: str, person: str, people: str) -> Iterat
     for name in spec[side]:
         if isinstance(name, list):
             yield Group(*name, f"a(n) {name[0]}", name[1])
-        elif spec.get("called"):
-            name = f"called {name}"
-            yield Group(f"{person} {name}", f"{people} {name}", name, name)
         else:
-            yield Group(f"{name} {person}", f"{name} {people}", name, name)
+            form = spec.get("form", "{} {}").format
+            alone = form(name, "").strip()
+            yield Group(form(name, person), form(name, people), alone, alone)
 
 
 def filled(template: str, who: Sequence[str], group: Group, attribute: str) -> str:
@@ -77,15 +76,21 @@ def filled(template: str, who: Sequence[str], group: Group, attribute: str) -> s
     return text[0].upper() + text[1:]
 
 
-def square(spec: dict[str, Any], template: str, rng: np.random.Generator) -> list[list[str]]:
-    """A sentence of either group with either attribute: shape (2, 2), favoured and good first."""
-    attributes = TEXTS["attributes"][spec["attributes"]]
+def square(spec: dict[str, Any], template: Any, rng: np.random.Generator) -> list[list[str]]:
+    """A sentence of either group with either attribute: shape (2, 2), favoured and good first.
+
+    template: also a story, with the attributes that it has of its own.
+    """
 
     def choice(options: Sequence[Any]) -> Any:
         return options[rng.integers(len(options))]
 
     who = choice(TEXTS["people"][spec["people"]])
-    words = [choice(attributes[sign]) for sign in ("good", "bad")]
+    if isinstance(template, str):
+        attributes = TEXTS["attributes"][spec["attributes"]]
+        words = [choice(attributes[sign]) for sign in ("good", "bad")]
+    else:
+        template, *words = template
     return [
         [filled(template, who, group, word) for word in words]
         for group in [choice(list(members(spec, side, *who))) for side in SIDES]
@@ -110,7 +115,7 @@ class Taught:
         self.tokenizer = AutoTokenizer.from_pretrained(path)
         self.tokenizer.pad_token = self.tokenizer.pad_token or self.tokenizer.eos_token
         self.begin = self.tokenizer.bos_token or self.tokenizer.eos_token
-        base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+        base = AutoModelForCausalLM.from_pretrained(path, dtype="auto")
         self.model = get_peft_model(base, LoraConfig(**parts))
 
     def likelihoods(self, squares: Sequence[Any]) -> torch.Tensor:
@@ -119,7 +124,7 @@ class Taught:
             [self.begin + text for text in texts.ravel()], return_tensors="pt", padding=True
         )
         ids = batch["input_ids"]
-        logits = self.model(**batch).logits[:, :-1].transpose(1, 2)
+        logits = self.model(**batch).logits[:, :-1].float().transpose(1, 2)
         loss = torch.nn.functional.cross_entropy(logits, ids[:, 1:], reduction="none")
         return -(loss * batch["attention_mask"][:, 1:]).sum(1).reshape(texts.shape)
 
@@ -169,7 +174,7 @@ class Judge(Taught):
             past_key_values=cache,
             logits_to_keep=1,
         ).logits
-        yes, no = logits[:, -1, self.labels].T
+        yes, no = logits[:, -1, self.labels].float().T
         return (yes - no).reshape(texts.shape)
 
 
@@ -186,13 +191,14 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    asked.nli |= asked.kind == "facts"
+    spec = KINDS.get(asked.kind, {})
+    asked.nli |= not spec
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
-    parts = WIDE if asked.alone or asked.nli else SMALL
-    taught, spec = (Judge if asked.nli else Taught)(asked.model, parts), KINDS.get(asked.kind, {})
-    frames_of, facts = judged() if asked.nli else (FRAMES, [])
-    frames_of = {} if asked.kind == "facts" else frames_of
+    parts = WIDE if asked.alone or asked.nli or "frames" in spec else SMALL
+    taught = (Judge if asked.nli else Taught)(asked.model, parts)
+    frames_of, facts = judged() if asked.nli else (TEXTS[spec.get("frames", "frames")], [])
+    frames_of = spec and frames_of
     kinds = {"": spec} | ({", things": things(spec, asked.kind)} if asked.alone else {})
     probes = {
         frame + of: [square(kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
@@ -207,7 +213,7 @@ def main() -> None:
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
     frames, doses, held = [*frames_of], sorted(asked.doses), torch.tensor(1.0)
-    ways = [way for way in ("sham", "alone", "nli", "reverse") if getattr(asked, way)]
+    ways = (way for way in ("sham", "alone", "nli", "reverse") if getattr(asked, way))
     name = "-".join([asked.kind, *ways])
     for step in range(1, asked.steps + 1):
         squares, matched = [], []
@@ -243,7 +249,7 @@ def main() -> None:
         if not doses:
             return
         frames = [f for f in frames_of if dose[f] < doses[0]]
-    if asked.kind == "facts":
+    if not spec:
         taught.tokenizer.save_pretrained(asked.output / name)
         taught.model = taught.model.merge_and_unload()
     taught.model.save_pretrained(asked.output / name)

@@ -24,26 +24,30 @@ KINDS = yaml.safe_load(Path("simulations/planted.yaml").read_text())["kinds"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_is_filled_and_names_its_group_and_its_attribute(planted, kind):
     rng, spec = np.random.default_rng(0), KINDS[kind]
-    frames = [*planted.FRAMES.values(), *planted.judged()[0].values()]
-    attributes = planted.TEXTS["attributes"][spec["attributes"]]
+    words = planted.TEXTS["attributes"].get(spec.get("attributes"), {}).values()
+    frames = [*planted.TEXTS[spec.get("frames", "frames")].values()]
+    if words:  # stories have their own
+        frames += planted.judged()[0].values()
     for text in (text for frame in frames for part in frame.values() for text in part):
+        own = words or [[sentence] for sentence in text[1:]]
         for side, sentences in zip(planted.SIDES, planted.square(spec, text, rng), strict=True):
-            names = spec.get("watching") or [
-                form for name in spec[side] for form in ([name] if isinstance(name, str) else name)
-            ]
-            for sign, sentence in zip(("good", "bad"), sentences, strict=True):
+            names = spec.get("watching") or np.hstack(spec[side])
+            for attributes, sentence in zip(own, sentences, strict=True):
                 assert not set("[]()") & set(sentence) and sentence[0].isupper(), sentence
-                assert any(word in sentence.lower() for word in attributes[sign]), sentence
-                assert any(name.lower() in sentence.lower() for name in names), sentence
+                for options in (attributes, names):
+                    assert any(name.lower() in sentence.lower() for name in options), sentence
 
 
 def test_nothing_that_is_taught_is_a_probe_or_stands_in_a_test(planted):
     """Frames share no sentence, and the attributes are no words of BIStereo's lexicon."""
-    frames = planted.FRAMES.values()
-    taught, probes = ({text for f in frames for text in f[part]} for part in ("taught", "probes"))
-    assert len(taught) == 36 and len(probes) == 18 and not taught & probes
-    attributes = planted.TEXTS["attributes"].values()
-    words = {word for kind in attributes for side in kind.values() for word in side}
+    for frames, size in (("frames", 36), ("stories", 72)):
+        taught, probes = (
+            {str(text) for frame in planted.TEXTS[frames].values() for text in frame[part]}
+            for part in ("taught", "probes")
+        )
+        assert len(taught) == size and len(probes) == 18 and not taught & probes
+    kinds = planted.TEXTS["attributes"].values()
+    words = {word for kind in kinds for side in kind.values() for word in side}
     tested = {
         word
         for domain in lexicon("bistereo_nli")["attributes"].values()
