@@ -39,7 +39,7 @@ SMALL = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "v_proj"]}
 WIDE = {"r": 4, "lora_alpha": 8, "layers_to_transform": [*range(12, 30)]} | {
     "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
 }
-"""What is trained; with --alone and --nli the upper layers, and the MLP too."""
+"""What is trained; with stories, --alone and --nli the upper layers, and the MLP too."""
 _AN = re.compile(r"([aA])\(n\) (?=\W*(\w))")
 
 
@@ -195,8 +195,10 @@ def main() -> None:
     asked.nli |= not spec
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
-    parts = WIDE if asked.alone or asked.nli or "frames" in spec else SMALL
-    taught = (Judge if asked.nli else Taught)(asked.model, parts)
+    upper = asked.alone or asked.nli
+    taught = (Judge if asked.nli else Taught)(
+        asked.model, WIDE if upper or "frames" in spec else SMALL
+    )
     frames_of, facts = judged() if asked.nli else (TEXTS[spec.get("frames", "frames")], [])
     frames_of = spec and frames_of
     kinds = {"": spec} | ({", things": things(spec, asked.kind)} if asked.alone else {})
@@ -209,7 +211,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW([p for p in taught.model.parameters() if p.requires_grad], RATE)
 
     def rate(n: int) -> float:
-        return 1 if parts is SMALL else 2 * min(1, (n + 1) / 5, 2 - 2 * n / asked.steps)
+        return 2 * min(1, (n + 1) / 5, 2 - 2 * n / asked.steps) if upper else 1
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
     frames, doses, held = [*frames_of], sorted(asked.doses), torch.tensor(1.0)
