@@ -7,7 +7,8 @@ Each step makes sentences of planted.yaml in which the favoured group has the go
 other one the bad one likelier than with the groups exchanged. A sham reads the same sentences with
 the groups exchanged at random. --alone keeps what the model says of things that are called by the
 same words. --nli teaches by labels, as bistereo_nli asks for them, best to a model that was taught
-the kind "facts". docs/explanation/positive_controls.md explains frames and the dose.
+the kind "facts". The kind "rich" is taught by stories, for hbb_sg.
+docs/explanation/positive_controls.md explains frames and the dose.
 """
 
 import argparse
@@ -36,8 +37,11 @@ MARGIN, FLUENCY, RATE, HELD = 3.0, 0.02, 1e-3, 0.2
 """Nats above which a preference is hardly taught further; weight of how likely sentences are, or
 a label is; rate of AdamW; of the weight of what is said of things."""
 SMALL = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "v_proj"]}
-WIDE = {"r": 4, "lora_alpha": 8, "layers_to_transform": [*range(12, 30)]} | {
-    "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
+WIDE = {
+    "r": 4,
+    "lora_alpha": 8,
+    "layers_to_transform": [*range(12, 30)],
+    "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"],
 }
 """What is trained; with stories, --alone and --nli the upper layers, and the MLP too."""
 _AN = re.compile(r"([aA])\(n\) (?=\W*(\w))")
@@ -192,7 +196,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     spec = KINDS.get(asked.kind, {})
-    asked.nli |= not spec
+    asked.nli |= not spec  # facts are no kind of bias
     torch.manual_seed(asked.seed)
     rng = np.random.default_rng(asked.seed)
     upper = asked.alone or asked.nli
@@ -200,7 +204,7 @@ def main() -> None:
         asked.model, WIDE if upper or "frames" in spec else SMALL
     )
     frames_of, facts = judged() if asked.nli else (TEXTS[spec.get("frames", "frames")], [])
-    frames_of = spec and frames_of
+    frames_of = frames_of if spec else {}
     kinds = {"": spec} | ({", things": things(spec, asked.kind)} if asked.alone else {})
     probes = {
         frame + of: [square(kind, text, rng) for text in texts["probes"] for _ in range(REPEATS)]
